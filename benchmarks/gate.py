@@ -15,7 +15,7 @@ from benchmarks import runs
 from benchmarks.runs import Run
 from benchmarks.tables import markdown
 from lafka.jobs.database.postgresql import Server as Database
-from lafka.politeness.claims import LEASE, SqlClaims
+from lafka.politeness.claims import LEASE, Claims
 from tests.services.postgresqls import started
 from tests.sites.server import Server, reply
 from tests.stores import pdf
@@ -55,7 +55,7 @@ def table(*, quick: bool = False) -> str:
 
 def _claims(url: str, batches: int) -> tuple[float, float]:
     """Claims that are had and given back a second, and milliseconds of a batch of claims."""
-    claims, took = SqlClaims(Database(url), "benchmark"), []
+    claims, took = Claims(Database(url), "benchmark"), []
     claims.claim({})  # connects, and makes the table
     begun = time.perf_counter()
     for number in range(batches):

@@ -36,6 +36,7 @@ MODULES = {
     "web": "benchmarks.web",
     "gateway": "benchmarks.gateway",
     "gate": "benchmarks.gate",
+    "machines": "benchmarks.machines",
     "corpus": "benchmarks.corpus",
     "wacz": "benchmarks.wacz",
 }

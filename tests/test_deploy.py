@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.services.kafkas import Kafka, started
 from tests.services.promtools import promtool
 from tests.sites.papers import BUSY, MAIN, OTHER, SmallSite
 from tests.starts import ROOT, Shell
@@ -45,8 +46,8 @@ def placed(said: str, shell: Shell) -> str:
     return re.sub(r"(?<![\w.])/(srv/lafka|lists)(?=[/ ]|$)", str(shell.folder), said, flags=re.M)
 
 
-def compose() -> dict:
-    return yaml.safe_load(text("compose/compose.yml"))
+def compose(name: str = "compose.yml") -> dict:
+    return yaml.safe_load(text(f"compose/{name}"))
 
 
 def of_systemd(shell: Shell) -> Iterator[str]:
@@ -123,6 +124,48 @@ def test_shards_of_a_scheduler_take_each_line_once(
     )
 
 
+@pytest.fixture(scope="module")
+def kafka() -> Iterator[Kafka]:
+    broker = started()
+    yield broker
+    broker.end()
+
+
+def test_the_fleet_of_compose_takes_each_line_once(kafka: Kafka, shell: Shell) -> None:
+    """The commands of its workers, with the compose file's own settings, in place of images."""
+    services = compose("fleet.yml")["services"]
+
+    def line(name: str) -> str:
+        told = {**compose()["services"].get(name, {}), **services[name]}
+        worker = told.get("environment", {}).get("LAFKA_WORKER", "none")
+        given = f"LAFKA_ARCHIVE=/srv/lafka/{worker} LAFKA_WORKER={worker}"
+        command = shlex.join(["lafka", *told["command"]]).replace("kafka:9092", kafka.servers)
+        return placed(f"{given} {command}", shell)
+
+    with SmallSite((MAIN, OTHER, BUSY), 2) as site:
+        (shell.folder / "list.tsv").write_text(site.list())
+        workers = [name for name in services if name.startswith("worker-")]
+        for name in ("put", *workers):
+            done = shell(line(name))
+            assert done.returncode == 0, done.stderr
+    feeds = [path.read_text() for path in shell.folder.glob("worker-*/runs/*.jsonl")]
+    told = Counter(json.loads(line)["pid"] for feed in feeds for line in feed.splitlines())
+    assert told == Counter(line.partition("\t")[0] for line in site.list().splitlines())
+
+
+def test_kafka_takes_the_settings_that_compose_gives_it(kafka: Kafka, tmp_path: Path) -> None:
+    given = compose("fleet.yml")["services"]["kafka"]["environment"]
+    names = {
+        name.removeprefix("KAFKA_").lower().replace("_", "."): told for name, told in given.items()
+    }
+    names["log.dirs"] = tmp_path / "data"
+    broker = Kafka(folder=tmp_path)
+    (tmp_path / "properties").write_text("".join(f"{n}={told}\n" for n, told in names.items()))
+    tool = broker._java("kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c")
+    subprocess.run(tool, check=True, capture_output=True)
+    assert (tmp_path / "data/meta.properties").exists()
+
+
 def test_a_scrapyd_that_refuses_ends_the_schedule(shell: Shell) -> None:
     curl = shell.folder / "bin/curl"
     curl.write_text('#!/bin/sh\necho \'{"status": "error"}\'\n')
@@ -153,11 +196,12 @@ def test_the_page_on_mails_shows_the_unit_as_it_is() -> None:
 
 
 def test_nothing_of_compose_is_public_and_prometheus_knows_each_worker(tmp_path: Path) -> None:
-    services = compose()["services"]
+    services = {**compose("fleet.yml")["services"], **compose()["services"]}
     ports = [port for told in services.values() for port in told.get("ports", ())]
     assert ports
     assert all(port.startswith("127.0.0.1:") for port in ports)
-    assert services["gate"]["networks"] == ["inside"]
+    for name in ("gate", "kafka", "put"):
+        assert services[name]["networks"] == ["inside"]
     assert compose()["networks"]["inside"] == {"internal": True}
     [job] = yaml.safe_load(text("compose/prometheus.yml"))["scrape_configs"]
     [asked] = job["static_configs"]

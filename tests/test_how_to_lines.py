@@ -59,6 +59,7 @@ NOT_RUN = {
 WORD_BY_WORD = {
     "take-over-a-first-lafka-archive": "tests/papers/verify/test_takeover.py",
     "run-a-fleet": "tests/crawls/test_fleet.py",
+    "alarm-with-spidermon": "tests/runs/test_metrics.py",
 }
 """Pages that have a test of their own, which runs each line."""
 PLACES = {

@@ -10,7 +10,7 @@ import socket
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from time import monotonic
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -18,25 +18,24 @@ from scrapy.utils.asyncio import create_looping_call
 
 from lafka.errors import BadArgument
 from lafka.jobs.database.postgresql import Server
-from lafka.politeness.claims import GateAway, SqlClaims
+from lafka.politeness.claims import Claims, GateAway
 from lafka.politeness.gate import LOST, TICK, Gate
 from lafka.storage.stopping import STOPPING, stop_for
 from lafka.storage.threads import the_reactor
 
 if TYPE_CHECKING:
-    from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
 
 
 SCHEMES = ("postgresql://", "postgres://")
 
 
-def _claims(url: str) -> SqlClaims:
+def _claims(url: str) -> Claims:
     if not url.startswith(SCHEMES):
         raise BadArgument("LAFKA_GATE has to be a URL that begins with postgresql://")
     worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex}"
     try:
-        return SqlClaims(Server(url), worker)
+        return Claims(Server(url), worker)
     except BadArgument as error:
         raise BadArgument(f"LAFKA_GATE: {error}") from None
 
@@ -51,27 +50,14 @@ def check_gate(url: str) -> None:
         raise BadArgument(f"LAFKA_GATE cannot be used: {error}") from None
 
 
-class _Delays:
-    """The delay of each host in the slots of *crawler*, in seconds."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-
-    def _slot(self, host: str) -> Slot | None:
-        engine = self._crawler.engine
-        slots: dict[str, Slot] = engine.downloader.slots if engine else {}
-        return slots.get(host)
-
-    def whole(self, host: str) -> float:
-        if slot := self._slot(host):
-            return slot.delay
-        settings = self._crawler.settings
-        own = settings.getdict("DOWNLOAD_SLOTS").get(host, {})
-        return float(own.get("delay", settings.getfloat("DOWNLOAD_DELAY")))
-
-    def left(self, host: str) -> float:
-        slot = self._slot(host)
-        return slot.lastseen + slot.delay - monotonic() if slot else 0.0
+def _delay(crawler: Crawler, host: str) -> float:
+    """Seconds between two requests to *host*, as its slot has them or will have them."""
+    slot = crawler.engine.downloader.slots.get(host) if crawler.engine else None
+    if slot is not None:
+        return float(slot.delay)
+    settings = crawler.settings
+    own = settings.getdict("DOWNLOAD_SLOTS").get(host, {})
+    return float(own.get("delay", settings.getfloat("DOWNLOAD_DELAY")))
 
 
 def _call(work: Callable[[], object]) -> None:
@@ -81,12 +67,9 @@ def _call(work: Callable[[], object]) -> None:
 
 def open_gate(crawler: Crawler, url: str) -> Gate:
     """The gate at *url*, for as long as the spider of *crawler* is open; ``BadArgument``."""
-    check_gate(url)
-    delays = _Delays(crawler)
     gate = Gate(
         _claims(url),
-        delay=delays.whole,
-        delay_left=delays.left,
+        delay=partial(_delay, crawler),
         call=_call,
         on_lost=lambda sentence: stop_for(crawler, LOST, sentence),
         patience=crawler.settings.getfloat("LAFKA_GATE_PATIENCE"),

@@ -69,7 +69,7 @@ from lafka.capture.scrapy_private import (
 )
 from lafka.errors import BadHttp, BadUrl
 from lafka.politeness.failures import causes
-from lafka.politeness.hosts import gate_of
+from lafka.politeness.hosts import SLOT_KEY, gate_of
 from lafka.storage.threads import awaited, the_reactor
 from lafka.urls import LONGEST_URL
 
@@ -97,8 +97,6 @@ SINK_KEY = "lafka_sink"
 GROUP_KEY = "lafka_group"
 """Key of ``request.meta``: requests with equal values may use one connection, one after the other;
 without it a request has a connection of its own."""
-SLOT_KEY = "download_slot"
-"""Key of ``request.meta``: Scrapy's downloader notes there in which slot a request goes."""
 CLOSING = 1.0
 """Seconds that kept connections may take to be closed at the end."""
 TIMEOUT = 10.0

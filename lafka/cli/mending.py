@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from lafka.cli.base import ArchiveCommand, json_line
 from lafka.cli.datasets import filesets_of
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
 class RebuildCommand(ArchiveCommand):
     writes = True
-
-    def syntax(self) -> str:
-        return "[PID...] [--adopt]"
+    usage = "[PID...] [--adopt]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -85,16 +83,13 @@ def _pid(archive: Archive, warc: Path, *, adopt: bool) -> Pid:
 
 class RepairCommand(ArchiveCommand):
     writes = True
-
-    def syntax(self) -> str:
-        return "[PID...] [--dry-run]"
+    usage = "[PID...] [--dry-run]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument("--dry-run", action="store_true", help="tell, and change nothing")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        assert self.settings is not None
         archive = self.archive()
         pids = [archive.pid(arg) for arg in args]
         keep = self.settings.getbool("LAFKA_KEEP_RAW")
@@ -116,32 +111,34 @@ class RecoverCommand(ArchiveCommand):
     writes = True
     most_args = 0
 
-    def syntax(self) -> str:
-        return ""
-
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
-        assert self.settings is not None
         runs = kept = 0
-        keep = self.settings.getbool("LAFKA_KEEP_RAW")
-        most = self.settings.getint("LAFKA_MAX_PAYLOAD")
-        for found in recover(self.archive(), keep=keep, max_entity=most):
-            if found.run:
-                runs, kept = runs + (not found.problems), kept + bool(found.problems)
-                said = f"{found.trails} trails copied, {found.opened} to be asked again"
-                print(f"{found.run}: {said}")
-            for problem in found.problems:
+        for run, done, problems in chain(self._papers(), self._filesets()):
+            if run:
+                runs, kept = runs + (not problems), kept + bool(problems)
+                print(f"{run}: {done}")
+            for problem in problems:
                 print(f"{program()} recover: {problem}", file=sys.stderr)
                 self.exitcode = 1
-        filesets = _recover_filesets(self.settings, keep=keep)
-        self.exitcode = 1 if filesets.problems else self.exitcode
-        kept += filesets.kept
         rest = f", {kept} in part: what is left stays in raw/" if kept else ""
-        print(f"{runs + filesets.runs} runs recovered{rest}", file=sys.stderr)
+        print(f"{runs} runs recovered{rest}", file=sys.stderr)
+
+    def _papers(self) -> Iterator[tuple[str, str, Sequence[object]]]:
+        """Copy what killed runs left of papers; yield run, what was done, and problems."""
+        keep = self.settings.getbool("LAFKA_KEEP_RAW")
+        most = self.settings.getint("LAFKA_MAX_PAYLOAD")
+        for one in recover(self.archive(), keep=keep, max_entity=most):
+            done = f"{one.trails} trails copied, {one.opened} to be asked again"
+            yield one.run, done, one.problems
+
+    def _filesets(self) -> Iterator[tuple[str, str, Sequence[object]]]:
+        """Store what killed runs left of filesets; yield the same."""
+        keep = self.settings.getbool("LAFKA_KEEP_RAW")
+        for one in recovered_filesets(filesets_of(self.settings), keep=keep):
+            yield one.run, f"{one.captures} captures of filesets stored", one.problems
 
 
-def _rebuild_filesets(
-    settings: BaseSettings | None, failed: Callable[[Exception, int], object]
-) -> None:
+def _rebuild_filesets(settings: BaseSettings, failed: Callable[[Exception, int], object]) -> None:
     """Make the summaries of all filesets again, where there are any."""
     filesets = filesets_of(settings)
     done = 0
@@ -155,10 +152,9 @@ def _rebuild_filesets(
         print(f"{done} summaries made", file=sys.stderr)
 
 
-def _repair_filesets(settings: BaseSettings | None, *, dry: bool) -> Iterator[Deed]:
+def _repair_filesets(settings: BaseSettings, *, dry: bool) -> Iterator[Deed]:
     """Bring back of filesets and items what can be, or tell it where *dry*."""
     filesets = filesets_of(settings)
-    assert settings is not None
     return FilesetRepair(
         filesets,
         None if isinstance(filesets.items, FolderTarget) else filesets.items,
@@ -166,24 +162,3 @@ def _repair_filesets(settings: BaseSettings | None, *, dry: bool) -> Iterator[De
         dry=dry,
         keep=settings.getbool("LAFKA_KEEP_RAW"),
     ).all()
-
-
-class RecoveredRuns(NamedTuple):
-    """The numbers of runs that were recovered whole, of those that were not, of problems."""
-
-    runs: int
-    kept: int
-    problems: int
-
-
-def _recover_filesets(settings: BaseSettings | None, *, keep: bool) -> RecoveredRuns:
-    """Store what killed runs of filesets left, and tell it."""
-    runs = kept = problems = 0
-    for found in recovered_filesets(filesets_of(settings), keep=keep):
-        if found.run:
-            runs, kept = runs + (not found.problems), kept + bool(found.problems)
-            print(f"{found.run}: {found.captures} captures of filesets stored")
-        for problem in found.problems:
-            print(f"{program()} recover: {problem}", file=sys.stderr)
-            problems += 1
-    return RecoveredRuns(runs, kept, problems)

@@ -28,9 +28,7 @@ WORTH = 0.1
 
 class PlanCommand(ArchiveCommand):
     most_args = 1
-
-    def syntax(self) -> str:
-        return "LIST [--rate 1/s] [--workers 1,4,16] [--json]"
+    usage = "LIST [--rate 1/s] [--workers 1,4,16] [--json]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -52,7 +50,6 @@ class PlanCommand(ArchiveCommand):
         if args[0] == "-":
             raise BadArgument("a plan reads its list twice, and standard input comes only once")
         speed, workers, shards = _speed(opts), _workers(opts.workers), _shards(opts.shards)
-        assert self.settings is not None
         given = {"input": args[0], "collection": opts.collection}
         arguments = FutliArguments.parse(self.settings, given, looked_at=False)
         scheme = scheme_of(self.settings, arguments.collection)
@@ -108,9 +105,9 @@ def _shown(plan: Mapping[str, Any], name: str) -> Iterator[str]:
     if not plan["asked"]:
         yield "There is nothing to ask for in this list."
         return
-    yield f"{'':12}{'50 %':>12}{'90 %':>12}{'99 %':>12}{'100 %':>12}"
+    yield f"{'':12}{'50 %':>13}{'90 %':>13}{'99 %':>13}{'100 %':>13}"
     for row in plan["days"]:
-        spans = "".join(f"{_span(row[name]):>12}" for name in ("50", "90", "99", "100"))
+        spans = "".join(f"{_span(row[name]):>13}" for name in ("50", "90", "99", "100"))
         yield f"{_workers_text(row['workers']):12}{spans}"
     yield from _advice(plan, name)
 

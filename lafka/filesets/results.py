@@ -11,15 +11,15 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 from lafka.errors import BadArgument, LafkaError
 from lafka.filesets.model.messages import check_result
-from lafka.filesets.model.rows import Row, Rows, rows_of
+from lafka.filesets.model.rows import Rows, rows_of
 from lafka.jobs.database import Away, BadDatabase, Database, Refused, opened
 from lafka.jobs.dead import Dead, Message, burying
 from lafka.jobs.kafka import Message as Read
@@ -116,7 +116,8 @@ def persist_topics(url: str, persister: Persister, settings: Mapping[str, Any]) 
     names = settings["LAFKA_KAFKA_PREFIX"], settings["LAFKA_KAFKA_ENV"]
     topics = [place.topic] if place.topic else list(results(*names))
     member = group(*names, "persist-ingest-fileset")
-    with Reader(place.servers, topics, member, properties(settings["LAFKA_KAFKA"])) as reader:
+    how = properties(settings["LAFKA_KAFKA"])
+    with closing(Reader(place.servers, topics, member, how)) as reader:
         told = persister.wait
 
         def wait(seconds: float, sentence: str) -> None:
@@ -171,12 +172,6 @@ _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0  # seconds between two tries
 _PATIENCE = 8.0  # the longest of those waits in a crawl
 
 
-class Tables(Protocol):
-    """A database as it is needed here: :class:`lafka.jobs.database.Database`."""
-
-    def write(self, batch: Sequence[Mapping[str, Sequence[Row]]]) -> None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
     """A message's rows; None where it is no result, and then ``reason`` says why."""
@@ -215,7 +210,7 @@ class Persister:
     polling, and raises to give up.
     """
 
-    database: Tables
+    database: Database
     dead: Callable[[Dead], object]
     wait: Callable[[float, str], object]
     account: Account = field(default_factory=Account)

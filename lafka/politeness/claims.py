@@ -104,32 +104,11 @@ class Server(Protocol):
     def sentence(self, error: Exception) -> str: ...
 
 
-class Claims(Protocol):
-    """The claims of one worker. For one thread, but for :meth:`abort`; all raise ``GateAway``."""
+class Claims:
+    """The claims of one worker in the table ``lafka_gate`` on *server*, made where it is missing.
 
-    def claim(self, leases: Mapping[str, float]) -> Mapping[str, Refusal | None]:
-        """Claim hosts for so many seconds: None for those that are ours now."""
-
-    def renew(self, leases: Mapping[str, float]) -> Mapping[str, bool]:
-        """Keep hosts for so many seconds from now: whether another wants it; not those lost."""
-
-    def release(self, delays: Mapping[str, float]) -> None:
-        """Give hosts back; nobody may claim one for so many seconds."""
-
-    def park(self, parkings: Mapping[str, tuple[float, str]]) -> None:
-        """Let nobody claim a host for so many seconds, with the reason."""
-
-    def leave(self) -> None:
-        """Give back all that is still ours, and disconnect."""
-
-    def abort(self) -> None:
-        """Break off what goes on, from any thread."""
-
-
-class SqlClaims:
-    """Claims in the table ``lafka_gate`` on *server*, made where it is missing.
-
-    *worker* is a name that no other has. Connected when first asked, and again after a failure.
+    *worker* is a name that no other has. Connected when first asked, and again after a failure. For
+    one thread, but for :meth:`abort`; all methods raise ``GateAway``.
     """
 
     def __init__(self, server: Server, worker: str) -> None:
@@ -138,6 +117,7 @@ class SqlClaims:
         self._connection: Any = None
 
     def claim(self, leases: Mapping[str, float]) -> dict[str, Refusal | None]:
+        """Claim hosts for so many seconds: None for those that are ours now."""
         rows = self._execute(_CLAIM, hosts=[*leases], seconds=[*leases.values()])
         return {
             host: None if ours else Refusal(max(0.0, left), max(0.0, parked), why)
@@ -145,22 +125,27 @@ class SqlClaims:
         }
 
     def renew(self, leases: Mapping[str, float]) -> dict[str, bool]:
+        """Keep hosts for so many seconds from now: whether another wants it; not those lost."""
         return dict(self._execute(_RENEW, hosts=[*leases], seconds=[*leases.values()]))
 
     def release(self, delays: Mapping[str, float]) -> None:
+        """Give hosts back; nobody may claim one for so many seconds."""
         self._execute(_RELEASE, hosts=[*delays], seconds=[*delays.values()])
 
     def park(self, parkings: Mapping[str, tuple[float, str]]) -> None:
+        """Let nobody claim a host for so many seconds, with the reason."""
         seconds = [seconds for seconds, _ in parkings.values()]
         whys = [why for _, why in parkings.values()]
         self._execute(_PARK, hosts=[*parkings], seconds=seconds, whys=whys)
 
     def leave(self) -> None:
+        """Give back all that is still ours, and disconnect."""
         if self._connection is not None:
             self._execute(_LEAVE)
             self._close()
 
     def abort(self) -> None:
+        """Break off what goes on, from any thread."""
         connection = self._connection
         # It may be closed just now, or not be open yet.
         with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as same:

@@ -15,9 +15,11 @@ import heapq
 import math
 import random
 import time
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from lafka.errors import Stopped
@@ -85,11 +87,10 @@ class _Host:
 class Gate:
     """The hosts that this worker may ask. For the crawl's thread alone.
 
-    *delay* gives the seconds between two requests to a host, *delay_left* those that are left of
-    them, *call* has a function called in the
+    *delay* gives the seconds between two requests to a host, *call* has a function called in the
     crawl's thread, *on_lost* is called once with a sentence where the gate is away for *patience*
-    seconds, ``on_parked`` with host, seconds and reason where another worker has parked a host.
-    *clock*: seconds, monotonic.
+    seconds or fails, ``on_parked`` with host, seconds and reason where another worker has parked a
+    host. *clock*: seconds, monotonic.
     """
 
     def __init__(
@@ -97,7 +98,6 @@ class Gate:
         claims: Claims,
         *,
         delay: Callable[[str], float],
-        delay_left: Callable[[str], float],
         call: Callable[[Callable[[], object]], object],
         on_lost: Callable[[str], object],
         patience: float = 60.0,
@@ -109,11 +109,10 @@ class Gate:
         self.waited = 0.0
         """Seconds, in all, from asking for a host to its being ours."""
         self._delay_of = delay
-        self._delay_left = delay_left
         self._on_lost = on_lost
         self._patience = patience
         self._clock = clock
-        self._courier = Courier(claims, lambda reply: call(lambda: self._replied(reply)), clock)
+        self._courier = Courier(claims, lambda reply: call(partial(self._take, reply)), clock)
         self._hosts: dict[str, _Host] = {}
         self._due: list[tuple[float, str]] = []  # heap: when to ask for whom
         self._sent: dict[Hashable, str] = {}
@@ -191,17 +190,40 @@ class Gate:
     def close(self) -> None:
         """Give all claims back."""
         self.stop()
-        ours = (host for host, state in self._hosts.items() if state.is_ours)
-        self._courier.close({host: self._delay(host) for host in ours})
+        ours = [(host, state) for host, state in self._hosts.items() if state.is_ours]
+        self._courier.close({host: self._delay_left(host, state) for host, state in ours})
 
     # What is done about it ----------------------------------------------------------------
 
     def look(self) -> None:
-        """Renew claims, give them back, and ask for what is due; called every ``TICK``."""
-        now = self._clock()
-        if self._courier.look(self._patience) and not self._stopped:
+        """Renew claims, give them back, and ask for what is due; called every ``TICK``.
+
+        A bug stops the crawl, for without these looks it would wait for ever.
+        """
+        with self._stopping():
+            self._look()
+
+    def _take(self, reply: Reply) -> None:
+        with self._stopping():
+            self._replied(reply)
+
+    @contextmanager
+    def _stopping(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            self._lose(f"The gate failed: {error!r}")
+            raise
+
+    def _lose(self, sentence: str) -> None:
+        if not self._stopped:
             self.stop()
-            self._on_lost(f"The gate was away for {self._patience:g} s: {self._courier.trouble}")
+            self._on_lost(sentence)
+
+    def _look(self) -> None:
+        now = self._clock()
+        if self._courier.look(self._patience):
+            self._lose(f"The gate was away for {self._patience:g} s: {self._courier.trouble}")
         renewed = {}
         for host, state in list(self._hosts.items()):
             if not state.is_ours:
@@ -218,8 +240,13 @@ class Gate:
         """Seconds that a claim lasts: of a worker that is killed the host's delay is kept too."""
         return LEASE + self._delay_of(host)
 
-    def _delay(self, host: str) -> float:
-        return max(0.0, self._delay_left(host))
+    def _delay_left(self, host: str, state: _Host) -> float:
+        """Seconds until another may ask: the delay counts from the end of what we asked for last,
+        for when a request has reached the host is not known.
+        """
+        now = self._clock()
+        ended = now if state.on_wire else state.used
+        return max(0.0, ended + self._delay_of(host) - now)
 
     def _yields(self, state: _Host) -> bool:
         """Return whether nothing new is begun under the claim, for another wants the host."""
@@ -239,7 +266,7 @@ class Gate:
         return idle >= (WANTED if state.wanted and state.used >= state.since else UNUSED)
 
     def _give_back(self, host: str, state: _Host, now: float) -> None:
-        delay = self._delay(host)
+        delay = self._delay_left(host, state)
         if state.wanted:
             state.barred = now + max(delay, AGAIN) * (1 + random.random() / 10)  # noqa: S311
 

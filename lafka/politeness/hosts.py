@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from lafka.politeness.gate import Gate
 
 
+SLOT_KEY = "download_slot"
+"""Key of ``request.meta``: Scrapy's downloader notes there in which slot a request goes."""
+
+
 class HostDelays:
     """Keeps the delay of a slot from falling below the one that DOWNLOAD_SLOTS gives it.
 
@@ -39,7 +43,7 @@ class HostDelays:
     def keep(self, request: Request) -> None:
         assert self._crawler.engine is not None
         downloader = self._crawler.engine.downloader
-        key = str(request.meta.get(downloader.DOWNLOAD_SLOT))
+        key = str(request.meta.get(SLOT_KEY))
         slot = downloader.slots.get(key)
         least = downloader.per_slot_settings.get(key, {}).get("delay")
         if slot is not None and least is not None:

@@ -19,6 +19,7 @@ from w3lib.encoding import html_to_unicode
 from w3lib.html import get_base_url, get_meta_refresh
 
 from lafka.errors import SiteError
+from lafka.politeness.hosts import SLOT_KEY
 from lafka.politeness.retries import ASKS_TO_WAIT
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def refuse_loop(request: Request) -> None:
 
 
 class _Hops(BaseRedirectMiddleware):
-    """What both kinds of redirect have in common."""
+    """The common part of both kinds of redirect."""
 
     def _redirect(self, redirected: Request, request: Request, reason: Any) -> Request:
         refuse_loop(request)  # where no cookie middleware runs
@@ -73,8 +74,8 @@ class _Hops(BaseRedirectMiddleware):
         # so a redirect to another host would wait in the first host's slot (scrapy#2141). A slot
         # that is not the host's name was chosen.
         host = urlparse_cached(request).hostname or ""
-        if redirected.meta.get("download_slot") == host:
-            del redirected.meta["download_slot"]
+        if redirected.meta.get(SLOT_KEY) == host:
+            del redirected.meta[SLOT_KEY]
 
     def _check_port_and_host(self, redirected: Request) -> None:
         parts = urlparse_cached(redirected)

@@ -29,7 +29,7 @@ from lafka.runs.reporting import RunReports
 from lafka.storage.drafts import NO_CHAIN, chained_lines, split_chain
 from lafka.storage.folders import make_folders, sync_folder
 from lafka.storage.outputs import csv_cell
-from lafka.storage.stopping import close_for_storage, note_storage_trouble
+from lafka.storage.stopping import STORAGE_TROUBLE, note_storage_trouble, stop_crawl
 from lafka.storage.threads import the_reactor
 from lafka.warc.format.sources import write_all
 
@@ -127,7 +127,7 @@ class OutcomeFeedStorage:
 
     def _refused(self, error: StorageTrouble) -> None:
         if note_storage_trouble(self._crawler, error):
-            the_reactor().callFromThread(close_for_storage, self._crawler)
+            the_reactor().callFromThread(stop_crawl, self._crawler, STORAGE_TROUBLE)
 
     def store(self, file: IO[bytes]) -> None:
         file.close()

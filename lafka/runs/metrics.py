@@ -11,7 +11,7 @@ import re
 import shutil
 import socket
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -39,11 +39,16 @@ logger = logging.getLogger(__name__)
 OUTCOME = re.compile(r"lafka/(?:trails|filesets)/([a-z-]+)")
 _OTHER_COUNTS = frozenset(("files", "held", "bytes"))
 """Names below ``lafka/filesets/`` that are no status of a dataset."""
-GATE = {
-    "lafka_gate_claims": ("held", "Hosts that this worker has claimed."),
-    "lafka_gate_wait_seconds": ("waited", "Seconds from asking for hosts to their claims, in all."),
-}
-"""Metrics of the run's gate, where it has one: the attribute that has the number."""
+GATE = (
+    ("lafka_gate_claims", "held", "Hosts that this worker has claimed."),
+    ("lafka_gate_wait_seconds", "waited", "Seconds from asking for hosts to their claims, in all."),
+)
+"""Metrics of the run's gate, where it has one, with the attribute that has the number."""
+FLEET = (
+    ("lafka_fleet_partitions", "partitions", "Partitions of the fleet that this worker has."),
+    ("lafka_fleet_untold", "untold", "Outcomes that no broker has acknowledged yet."),
+)
+"""Metrics of the input of a fleet's worker."""
 
 
 class CrawlCollector(Collector):
@@ -66,6 +71,7 @@ class CrawlCollector(Collector):
         if waiting is not None:
             yield GaugeMetricFamily("lafka_lines_waiting", "Lines not begun yet.", value=waiting)
         yield from _gauges(getattr(self._run, "gate", None), GATE)
+        yield from _gauges(getattr(spider, "list_input", None), FLEET)
         with suppress(OSError):
             free = shutil.disk_usage(self._run.root).free
             text = "Bytes that are free on the disk of the archive."
@@ -73,9 +79,10 @@ class CrawlCollector(Collector):
         yield InfoMetricFamily("lafka_run", "The run.", value=self._info())
 
     def _info(self) -> dict[str, str]:
+        worker = getattr(getattr(self._crawler.spider, "list_input", None), "worker", None)
         return {
             "run": self._run.name,
-            "worker": socket.gethostname(),
+            "worker": worker or self._crawler.settings.get("LAFKA_WORKER") or socket.gethostname(),
             "shard": str(getattr(self._crawler.spider, "shard", "")),
             "version": lafka.__version__,
         }
@@ -103,8 +110,8 @@ def _outcomes(stats: dict[str, Any]) -> Counter[str]:
     return found
 
 
-def _gauges(part: object, names: dict[str, tuple[str, str]]) -> Iterator[Metric]:
-    for name, (attribute, text) in names.items():
+def _gauges(part: object, metrics: Iterable[tuple[str, str, str]]) -> Iterator[Metric]:
+    for name, attribute, text in metrics:
         value = None
         with suppress(RuntimeError):  # its thread has changed what is counted just now
             value = getattr(part, attribute, None)
@@ -123,10 +130,7 @@ class MetricsServer:
         host, port = metrics_address(crawler.settings)
         registry = CollectorRegistry()
         registry.register(CrawlCollector(crawler, Run.of(crawler)))
-        try:
-            server, _ = start_http_server(port, host, registry)
-        except OSError as error:
-            raise _not_open(host, port, error) from None
+        server, _ = start_http_server(port, host, registry)
         logger.info("Metrics are at %s port %d", host, server.server_port)
         extension = cls(server)
         crawler.signals.connect(extension.engine_stopped, signals.engine_stopped)
@@ -143,8 +147,5 @@ def check_port(host: str, port: int) -> None:
     try:
         socket.create_server((host, port), family=family).close()
     except OSError as error:
-        raise _not_open(host, port, error) from None
-
-
-def _not_open(host: str, port: int, error: OSError) -> BadArgument:
-    return BadArgument(f"LAFKA_METRICS: nothing can listen at {host} port {port}: {error.strerror}")
+        sentence = f"LAFKA_METRICS: nothing can listen at {host} port {port}: {error.strerror}"
+        raise BadArgument(sentence) from None

@@ -20,6 +20,7 @@ from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 from twisted.internet.task import LoopingCall
 
 from lafka.politeness import RetryAfterMiddleware
+from lafka.politeness.hosts import SLOT_KEY
 from lafka.runs.terminals import Terminal
 
 logger = logging.getLogger(__name__)
@@ -107,7 +108,7 @@ def host_states(crawler: Crawler) -> dict[str, int]:
     retries = crawler.get_downloader_middleware(RetryAfterMiddleware)
     active = tuple(crawler.engine.downloader.active) if crawler.engine else ()
     return {
-        "busy": len({request.meta.get("download_slot") for request in active}),
+        "busy": len({request.meta.get(SLOT_KEY) for request in active}),
         "waiting": getattr(getattr(crawler.spider, "feeder", None), "waiting_hosts", 0),
         "parked": retries.hosts.parked_now if retries else 0,
         "set_aside": retries.hosts.set_aside_now if retries else 0,

@@ -24,14 +24,7 @@ from lafka.capture.legacy import PAST_KEY
 from lafka.capture.middlewares import LOGGED_KEY, PROVENANCE_KEY
 from lafka.capture.pulled import NOT_KEPT, GatewayClient
 from lafka.capture.run import Run
-from lafka.errors import (
-    BadUrl,
-    KeeperError,
-    LafkaError,
-    Stopped,
-    StorageTrouble,
-    printable,
-)
+from lafka.errors import BadUrl, KeeperError, LafkaError, Stopped, StorageTrouble, printable
 from lafka.items import TrailItem, held_entry, item_of
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.suwafs import Fut

@@ -33,13 +33,7 @@ from lafka.politeness.places import Places
 from lafka.runs.reporting import RunReports
 from lafka.spiders.loading import user_agent
 from lafka.storage.limits import keep_what_stands, look_rarely
-from lafka.storage.stopping import (
-    HOPELESS_STAT,
-    LIST_STAT,
-    STOPPING,
-    is_closing,
-    stop_for_storage,
-)
+from lafka.storage.stopping import HOPELESS_STAT, LIST_STAT, STOPPING, is_closing, stop_for_storage
 from lafka.storage.threads import run_aside
 
 _BATCH = 64
@@ -146,7 +140,7 @@ class RoadSpider(Spider, Generic[AnyLine]):
 
     @property
     def room(self) -> int:
-        """How many lines may be begun at the next turn."""
+        """Return how many lines may be begun at the next turn."""
         return _BATCH
 
     def cut_slow(self) -> None:

@@ -70,7 +70,7 @@ def note_storage_trouble(crawler: Crawler, error: StorageTrouble) -> bool:
 def stop_for_storage(crawler: Crawler, error: StorageTrouble) -> None:
     """Stop the open spider: the same command goes on when there is room."""
     if note_storage_trouble(crawler, error):
-        close_for_storage(crawler)
+        stop_crawl(crawler, STORAGE_TROUBLE)
 
 
 def stop_for(crawler: Crawler, reason: str, sentence: str) -> None:
@@ -85,11 +85,6 @@ def note_source_trouble(crawler: Crawler, sentence: str) -> None:
     if not crawler.stats.get_value(SOURCE_STAT):
         crawler.stats.set_value(SOURCE_STAT, sentence)
         logger.error("%s. The same command goes on afterwards.", sentence)
-
-
-def close_for_storage(crawler: Crawler) -> None:
-    """Close the spider, unless it is closed already."""
-    stop_crawl(crawler, STORAGE_TROUBLE)
 
 
 def stopping_for(crawler: Crawler) -> str:

@@ -19,6 +19,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from lafka.errors import MachineTrouble
+from lafka.storage.children import Children
 from lafka.storage.keeper import Call, Commit, Keeper, Work
 from lafka.storage.limits import limits_named
 from lafka.storage.steps import Steps
@@ -49,6 +50,23 @@ class Threads:
     def stop(self) -> None:
         """Wait for what was begun or waits to be; no work is taken any more."""
         self._executor.shutdown()
+
+
+class ThreadedChildren:
+    """At most *count* children that run ``serve()`` of *module*, asked in as many threads."""
+
+    def __init__(self, name: str, module: str, count: int) -> None:
+        self._threads = Threads(name, count)
+        self._children = Children(module, count)
+
+    def cut(self) -> None:
+        """Answer nothing any more, to whoever waits either."""
+        self._children.cut()
+
+    def stop(self) -> None:
+        """Wait for what was begun; end the children."""
+        self._threads.stop()
+        self._children.stop()
 
 
 class _Promise:
@@ -112,14 +130,11 @@ class Keeping:
 
     def _flush_soon(self) -> None:
         """Hand the keeper what comes until the loop has gone round."""
+        self._from_thread = _from_thread()
         if is_asyncio_available():
-            loop = asyncio.get_running_loop()
-            self._from_thread = loop.call_soon_threadsafe
-            loop.call_soon(self._flush)
-            return
-        reactor = the_reactor()
-        self._from_thread = reactor.callFromThread
-        reactor.callLater(0, self._flush)
+            asyncio.get_running_loop().call_soon(self._flush)
+        else:
+            the_reactor().callLater(0, self._flush)
 
     def _flush(self) -> None:
         works, self._waiting = self._waiting, []
@@ -206,17 +221,19 @@ def the_reactor() -> Any:
 
 def awaited(future: Future[T]) -> Awaitable[T]:
     """Return what comes of *future*, in the thread of the loop; it cannot be called off."""
-    if is_asyncio_available():
-        inner = asyncio.wrap_future(future)
-        # Where who waits is cancelled a shield forgets it, and asyncio logs the traceback.
-        inner.add_done_callback(lambda inner: inner.cancelled() or inner.exception())
-        return asyncio.shield(inner)
-    reactor, deferred = the_reactor(), Deferred[T]()
+    promise, hand_over = _Promise(), _from_thread()
 
     def tell(done: Future[T]) -> None:
         error = done.exception()
-        result: Any = done.result() if error is None else Failure(error)  # type: ignore[no-untyped-call]
-        reactor.callFromThread(deferred.callback, result)
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            hand_over(promise.keep, None if error else done.result(), error)
 
     future.add_done_callback(tell)
-    return deferred
+    return promise.awaited
+
+
+def _from_thread() -> Callable[..., object]:
+    """Return what calls a function in the thread of the loop, from any other."""
+    if is_asyncio_available():
+        return asyncio.get_running_loop().call_soon_threadsafe
+    return the_reactor().callFromThread  # type: ignore[no-any-return]

@@ -24,10 +24,7 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     "bad-trailer": ("error", "the record is followed by {found!r}, not by CRLF CRLF"),
     "no-record": ("error", "no WARC record begins here"),
     "stray-bytes": ("error", "{size} bytes that belong to no record"),
-    "wrong-length": (
-        "error",
-        "Content-Length is {length}, and the block has {found} bytes",
-    ),
+    "wrong-length": ("error", "Content-Length is {length}, and the block has {found} bytes"),
     "overlong-block": ("error", "Content-Length {length} runs over the record at byte {next}"),
     "open-header": ("error", "the header has no end before the next record begins"),
     "bad-version": ("error", "the version line is {line!r}"),
@@ -57,10 +54,7 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     "wacz-unlisted": ("warning", "{name!r} is not in datapackage.json"),
     "wacz-length": ("error", "{name!r} has {found} bytes, not {value}"),
     "wacz-digest": ("error", "{name!r} is {found}, not {value}"),
-    "wacz-packed": (
-        "warning",
-        "{name!r} is compressed by the zip: it cannot be read in place",
-    ),
+    "wacz-packed": ("warning", "{name!r} is compressed by the zip: it cannot be read in place"),
     "wacz-empty": ("error", "no WARC in archive/"),
     "wacz-signed": ("note", "signed for {domain!r}; certificates are not checked"),
     # Header lines

@@ -12,112 +12,38 @@ from pathlib import Path
 from typing import Any, Literal
 
 Severity = Literal["error", "warning"]
+_ERROR: Severity = "error"
+_WARNING: Severity = "warning"
 Fault = tuple[str, str]
 """A code and its sentence, of a thing whose place somebody else knows."""
 
-PAPER_CODES: Mapping[str, Severity] = {
-    "bad-version": "error",
-    "stray-bytes": "error",
-    "line-end": "error",
-    "bad-header": "error",
-    "missing-field": "error",
-    "repeated-field": "error",
-    "unknown-field": "warning",
-    "unknown-type": "warning",
-    "bad-record-id": "error",
-    "bad-date": "error",
-    "bad-length": "error",
-    "bad-uri": "warning",
-    "bad-value": "error",
-    "content-type": "warning",
-    "bad-digest": "error",
-    "unknown-digest": "warning",
-    "no-block-digest": "warning",
-    "block-digest": "error",
-    "payload-digest": "error",
-    "payload-digest-unsure": "warning",
-    "bad-trailer": "error",
-    "torn-tail": "error",
-    "bad-marker": "error",
-    "no-suwaf": "error",
-    "no-warc": "error",
-    "unreadable": "error",
-    "bad-suwaf": "error",
-    "suwaf-spelling": "warning",
-    "unknown-key": "warning",
-    "no-end": "warning",
-    "wrong-path": "error",
-    "wrong-pid": "error",
-    "short-warc": "error",
-    "end-inside-record": "error",
-    "uncommitted-tail": "warning",
-    "headers-changed": "error",
-    "not-a-fut": "error",
-    "fut-digest": "error",
-    "unknown-futli": "error",
-    "suwaf-differs": "error",
-    "fut-not-in-suwaf": "error",
-    "stored-twice": "error",
-    "digest-twice": "error",
-    "repeated-id": "error",
-    "dangling-reference": "error",
-    "revisit-differs": "error",
-    "conversion-differs": "error",
-    "pair-differs": "error",
-    "bad-warcinfo": "error",
-    "payload-type": "error",
-    "empty-warc": "warning",
-    "draft": "warning",
-    "torn-aside": "warning",
-    "stray-file": "warning",
-    "broken-link": "error",
-    "link-loop": "warning",
-    "papers-missed": "error",
-    "raw-left": "warning",
-    "acknowledged-lost": "error",
-    "bad-feed": "warning",
-    "feed-changed": "error",
-    "bad-report": "error",
-}
-FILESET_CODES: Mapping[str, Severity] = {
-    "bad-record": "error",
-    "bad-block": "error",
-    "bad-summary": "error",
-    "no-summary": "error",
-    "no-fileset-warc": "error",
-    "fileset-short": "error",
-    "fileset-headers": "error",
-    "fileset-tail": "warning",
-    "fileset-digest": "error",
-    "member-unchecked": "warning",
-    "summary-differs": "error",
-    "result-lost": "error",
-    "item-missing": "error",
-    "item-description": "error",
-    "bad-description": "error",
-    "item-part": "warning",
-}
-OBI_CODES = frozenset(
-    (
-        "stray-object",
-        "missing-object",
-        "changed-object",
-        "wrong-place",
-        "dangling-link",
-        "outside-link",
-        "link-loop",
-        "bad-journal",
-        "broken-chain",
-        "open-journal",
-        "records-differ",
-        "bad-records",
-        "bad-marker",
-        "text-differs",
-        "left-draft",
-        "case-twins",
-        "bad-evidence",
-    )
-)
+PAPER_CODES: Mapping[str, Severity] = dict.fromkeys((
+    "bad-version", "stray-bytes", "line-end", "bad-header", "missing-field", "repeated-field",
+    "bad-record-id", "bad-date", "bad-length", "bad-value", "bad-digest", "block-digest",
+    "payload-digest", "bad-trailer", "torn-tail", "bad-marker", "no-suwaf", "no-warc",
+    "unreadable", "bad-suwaf", "wrong-path", "wrong-pid", "short-warc", "end-inside-record",
+    "headers-changed", "not-a-fut", "fut-digest", "unknown-futli", "suwaf-differs",
+    "fut-not-in-suwaf", "stored-twice", "digest-twice", "repeated-id", "dangling-reference",
+    "revisit-differs", "conversion-differs", "pair-differs", "bad-warcinfo", "payload-type",
+    "broken-link", "papers-missed", "acknowledged-lost", "feed-changed", "bad-report",
+), _ERROR) | dict.fromkeys((
+    "unknown-field", "unknown-type", "bad-uri", "content-type", "unknown-digest",
+    "no-block-digest", "payload-digest-unsure", "suwaf-spelling", "unknown-key", "no-end",
+    "uncommitted-tail", "empty-warc", "draft", "torn-aside", "stray-file", "link-loop",
+    "raw-left", "bad-feed",
+), _WARNING)  # fmt: skip
+FILESET_CODES: Mapping[str, Severity] = dict.fromkeys((
+    "bad-record", "bad-block", "bad-summary", "no-summary", "no-fileset-warc", "fileset-short",
+    "fileset-headers", "fileset-digest", "summary-differs", "result-lost", "item-missing",
+    "item-description", "bad-description",
+), _ERROR) | dict.fromkeys((
+    "fileset-tail", "member-unchecked", "item-part",
+), _WARNING)  # fmt: skip
+OBI_CODES = frozenset((
+    "stray-object", "missing-object", "changed-object", "wrong-place", "dangling-link",
+    "outside-link", "link-loop", "bad-journal", "broken-chain", "open-journal", "records-differ",
+    "bad-records", "bad-marker", "text-differs", "left-draft", "case-twins", "bad-evidence",
+))  # fmt: skip
 """An error each, unless the proof says that it is a warning."""
 _SEVERITIES = {**PAPER_CODES, **FILESET_CODES}
 

@@ -89,7 +89,7 @@ class StrictRecord:
 class StrictReader:
     """Iterating gives the records of one plain WARC; ``problems`` fills up on the way.
 
-    *start* is the offset of the first record, *end* where to stop (the file's size). Without
+    *end*: where to stop (the file's size). Without
     *hashing* blocks are skipped. *progress* is told how many bytes were passed since it was
     called last. A *pool* lets the digests of big blocks run beside each other.
     Raises OSError where the file cannot be read.
@@ -99,7 +99,6 @@ class StrictReader:
         self,
         path: Path | str,
         *,
-        start: int = 0,
         end: int | None = None,
         hashing: bool = True,
         progress: Callable[[int], None] | None = None,
@@ -107,7 +106,6 @@ class StrictReader:
     ) -> None:
         self.path = str(path)
         self.problems: list[FileProblem] = []
-        self._start = start
         self._end = end
         self._hashing = hashing
         self._progress = progress
@@ -118,7 +116,7 @@ class StrictReader:
 
     def __iter__(self) -> Iterator[StrictRecord]:
         with self._opened():
-            offset = self._start
+            offset = 0
             while offset < self._size:
                 record = self._record(offset)
                 if record is not None:
@@ -264,16 +262,3 @@ class StrictReader:
                 return None
             offset += len(data) - overlap
         return None
-
-
-def records(
-    path: Path | str, start: int = 0, problems: list[FileProblem] | None = None
-) -> Iterator[StrictRecord]:
-    """The records of a plain WARC from *start* on; what is wrong is added to *problems*.
-
-    A problem of a record is there before the record is given. Raises OSError.
-    """
-    reader = StrictReader(path, start=start)
-    if problems is not None:
-        reader.problems = problems
-    return iter(reader)

@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import uuid
 from collections import Counter
 from collections.abc import Iterator
@@ -29,6 +28,7 @@ from tests.services.kafkas import Kafka, started
 from tests.sites.server import Server
 from tests.starts import Shell
 from tests.test_shell_lines import blocks
+from tests.waiting import LIMIT, until
 
 LINES = 30  # of the list of test_shards, one of which stands there twice
 
@@ -79,12 +79,23 @@ def worker(archive: Path, url: str, **settings: Any) -> Crawl:
 
 def wait_for(url: str, done: int) -> None:
     """Until so many lines have their outcome."""
-    over = threading.Event()
-    for _ in range(300):
-        if status(url)["done"] >= done:
-            return
-        over.wait(0.2)
-    raise AssertionError(status(url))
+    until(lambda: status(url)["done"] >= done)
+
+
+def partitions_of(url: str, name: str) -> int:
+    """How many partitions the group has given to the worker *name*."""
+    return sum(one["partitions"] for one in status(url)["workers"] if one["worker"] == name)
+
+
+def is_whole(url: str, *archives: Path) -> None:
+    """Each line has one outcome, and each fut is in the archive of the worker that told of it."""
+    told = listed(url)
+    assert len(told) == LINES == len({(one["pid"], one["as_written"]) for one in told})
+    for archive in archives:
+        check(archive)
+    for one in told:
+        if one["outcome"] == "fut":
+            assert Archive(archives[0].with_name(one["worker"])).suwaf(one["pid"])
 
 
 def test_a_list_put_twice_is_done_by_one_worker_and_then_nobody_is_asked(
@@ -131,13 +142,47 @@ def test_two_workers_share_a_list_and_one_is_killed_and_comes_back(
         with worker(archives[0], url) as again:
             runs = [again.ended(), second.ended()]
     assert [run.code for run in runs] == [0, 0], [run.log for run in runs]
-    told = listed(url)
-    assert len(told) == LINES == len({(one["pid"], one["as_written"]) for one in told})
-    for archive in archives:
-        check(archive)
-    for one in told:
-        if one["outcome"] == "fut":
-            assert Archive(tmp_path / one["worker"]).suwaf(one["pid"])
+    is_whole(url, *archives)
+
+
+def test_a_worker_that_was_stopped_for_long_begins_nothing_when_it_wakes(
+    tmp_path: Path, url: str, site: Server
+) -> None:
+    put(written(tmp_path / "list.tsv", site), url)
+    archives = [tmp_path / "a", tmp_path / "b"]
+    site.pause_after(12)
+    with worker(archives[0], url) as stopped, worker(archives[1], url) as going:
+        assert site.paused.wait(LIMIT)
+        until(lambda: partitions_of(url, "a") and partitions_of(url, "b"))
+        stopped.process.send_signal(signal.SIGSTOP)
+        until(lambda: partitions_of(url, "b") == 6)  # its session is over
+        site.resume()
+        wait_for(url, LINES)
+        before = len(site.seen)
+        stopped.process.send_signal(signal.SIGCONT)
+        runs = [stopped.ended(), going.ended()]
+    assert [run.code for run in runs] == [0, 0], [run.log for run in runs]
+    assert len(site.seen) - before <= len(HOSTS)  # what its trails had begun
+    is_whole(url, *archives)
+
+
+def test_a_worker_that_is_added_has_a_part_of_what_goes_on(
+    tmp_path: Path, url: str, site: Server
+) -> None:
+    put(written(tmp_path / "list.tsv", site), url)
+    archives = [tmp_path / "a", tmp_path / "b"]
+    site.pause_after(12)
+    with worker(archives[0], url) as first:
+        assert site.paused.wait(LIMIT)
+        assert partitions_of(url, "a") == 6
+        with worker(archives[1], url) as second:
+            until(lambda: partitions_of(url, "b") == 3)
+            site.resume()
+            runs = [first.ended(), second.ended()]
+    assert [run.code for run in runs] == [0, 0], [run.log for run in runs]
+    asked = Counter(seen.target for seen in site.seen if seen.target != "/robots.txt")
+    assert sum(asked.values()) - len(asked) <= len(HOSTS)
+    is_whole(url, *archives)
 
 
 def test_bad_input_is_told_in_a_sentence_and_nothing_is_written(
@@ -224,9 +269,11 @@ def test_a_broker_that_is_killed_ends_a_crawl_after_a_while_or_comes_back(
 ) -> None:
     put(written(tmp_path / "list.tsv", site), url)
     archive = tmp_path / "archive"
+    site.pause_after(12)
     with worker(archive, url, DOWNLOAD_DELAY=1, LAFKA_FLEET_PATIENCE=4) as going:
-        wait_for(url, 3)
+        assert site.paused.wait(LIMIT)
         kafka.kill()
+        site.resume()
         try:
             run = going.ended()
         finally:

@@ -10,14 +10,17 @@ import os
 import resource
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.crawls.running import Crawl, Run, crawl, outcomes
+from tests.crawls.running import Crawl, Run, crawl, futs, outcomes
 from tests.crawls.test_disk import assert_complete, can_mount
-from tests.sites.papers import MAIN, OTHER, SmallSite
+from tests.sites.papers import MAIN, OTHER, SmallSite, as_pdf, pdf
+from tests.sites.server import Server
+from tests.waiting import LIMIT
 
 UNPRIVILEGED = (
     f"setpriv --reuid={20_000 + os.getpid() % 40_000} --clear-groups"
@@ -115,6 +118,91 @@ def test_what_is_taken_away_in_the_middle(
         run = going.ended()
     assert_stopped(run, what)
     assert_nobody_blamed(site, tmp_path / "a")
+
+
+@pytest.mark.skipif(not can_be_another(), reason="needs root, to be another user")
+def test_no_more_processes_in_the_middle(site: SmallSite, tmp_path: Path) -> None:
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o777)
+
+    def limit(pid: int) -> None:
+        command = [*UNPRIVILEGED.split(), "prlimit", "--pid", str(pid), "--nproc=1:1"]
+        subprocess.run(command, check=True)
+
+    in_the_middle(site, tmp_path, UNPRIVILEGED, limit)
+
+
+MOUNTS = {
+    "null": WITHOUT_NULL,
+    "proc": "mount -t tmpfs none /proc",
+    "temporary": "mount -t tmpfs -o ro none {dev} && mount -t tmpfs -o ro none /var/tmp",
+}
+
+
+@pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
+@pytest.mark.forms(count=1)
+@pytest.mark.parametrize("gone", MOUNTS)
+def test_what_is_mounted_over_in_the_middle(site: SmallSite, tmp_path: Path, gone: str) -> None:
+    folder = tmp_path / "dev"
+    folder.mkdir(exist_ok=gone == "temporary")
+    script = MOUNTS[gone].format(dev=folder).replace("mkdir", "mkdir -p").strip()
+
+    def mount(pid: int) -> None:
+        inside = ["nsenter", "-t", str(pid), "-m", "sh", "-c", script]
+        subprocess.run(inside, check=True, cwd="/", stdout=subprocess.DEVNULL)
+
+    in_the_middle(site, tmp_path, "unshare -m", mount, f"export TMPDIR={folder}")
+
+
+def in_the_middle(
+    site: SmallSite, folder: Path, wrap: str, take: Callable[[int], object], limit: str = "true"
+) -> None:
+    """Have *take* done to a crawl that has work left: it ends, or stops by one sentence."""
+    list_ = folder / "list.tsv"
+    list_.write_text(site.list())
+    site.pause_after(8)
+    arguments = ("-a", f"input={list_}")
+    with Crawl(folder / "a", *arguments, limit=limit, wrap=wrap, fresh=True) as going:
+        assert site.paused.wait(LIMIT)
+        take(going.process.pid)
+        site.resume()
+        run = going.ended()
+    if run.code:
+        assert_stopped(run, ": ")
+    assert_nobody_blamed(site, folder / "a")
+
+
+@pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
+def test_names_that_cannot_be_looked_up_any_more(tmp_path: Path) -> None:
+    names = [f"host{n}.test" for n in range(14)]
+    (tmp_path / "hosts").write_text("".join(f"{MAIN} {name}\n" for name in names))
+    (tmp_path / "none").write_text("")
+    (tmp_path / "servers").write_text("nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
+    named = (f"mount --bind {tmp_path}/servers /etc/resolv.conf"
+             f" && mount --bind {tmp_path}/hosts /etc/hosts")  # fmt: skip
+    archive, list_ = tmp_path / "a", tmp_path / "list.tsv"
+    with Server((MAIN,)) as site:
+        site.routes = {f"/{name}.pdf": as_pdf(pdf(name)) for name in names}
+        port = site.at(MAIN).rpartition(":")[2]
+        urls = [f"http://{name}:{port}/{name}.pdf" for name in names]
+        list_.write_text("".join(f"RePEc:tst:names:{n}\t{url}\n" for n, url in enumerate(urls)))
+        site.pause_after(2)
+        how: dict[str, Any] = {"limit": named, "wrap": "unshare -m", "fresh": True}
+        given = ("-a", f"input={list_}", "-s", "CONCURRENT_REQUESTS=2")
+        with Crawl(archive, *given, **how) as going:
+            assert site.paused.wait(LIMIT)
+            inside = ("nsenter", "-t", str(going.process.pid), "-m")
+            subprocess.run(
+                [*inside, "mount", "--bind", tmp_path / "none", "/etc/hosts"], check=True
+            )
+            site.resume()
+            run = going.ended()
+        assert run.code == 1, run.log
+        assert "hosts in a row: names cannot be looked up: Temporary failure" in run.log
+        assert {line["outcome"] for feed in outcomes(archive) for line in feed} <= {"fut"}
+        with Crawl(archive, *given, **how) as again:
+            assert again.ended().code == 0
+    assert {url for _, url, _ in futs(archive)} == set(urls)
 
 
 @pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")

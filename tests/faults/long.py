@@ -32,6 +32,7 @@ from tests.crawls.running import check as check_archive
 from tests.faults import (
     batches,
     kills,
+    machines,
     mutants,
     neighbours,
     plants,
@@ -544,6 +545,30 @@ def disturbed_workers(seed: int) -> Figures:
     return Figures({"workers killed": 1, "brokers killed": 1, "requests": 60}, troubles)
 
 
+def machines_phase(options: argparse.Namespace, _: ProcessPoolExecutor) -> Iterable[Task]:
+    for place in range(options.rounds // 6):
+        yield partial(disturbed_machines, options.seed + place, options.papers)
+
+
+@cache
+def _machines() -> machines.Servers:
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(machines.Servers.started())
+
+
+def disturbed_machines(seed: int, papers: int) -> Figures:
+    chance = random.Random(seed)
+    events = chance.sample(machines.EVENTS, len(machines.EVENTS))
+    with tempfile.TemporaryDirectory(prefix="lafka-machines-") as name:
+        ordeal = machines.Ordeal(_machines(), Path(name), papers, chance)
+        try:
+            troubles = machines.disturbed(ordeal, events)
+        except AssertionError as error:
+            troubles = [str(error)[-2000:]]
+        return Figures(dict(ordeal.counts), [f"seed {seed}: {trouble}" for trouble in troubles])
+
+
 PHASES: dict[str, tuple[str, Callable[[argparse.Namespace, ProcessPoolExecutor], Iterable[Task]]]]
 PHASES = {
     "kills": ("Crawls killed at random moments", kills_phase),
@@ -563,6 +588,7 @@ PHASES = {
     "disks": ("Real file systems that are too small", disks_phase),
     "neighbours": ("100 good hosts beside each hostile behaviour", neighbours_phase),
     "workers": ("Two workers on one topic; one is killed, and so is the broker", workers_phase),
+    "machines": ("A fleet with a gate: workers, servers and networks disturbed", machines_phase),
     "removals": ("Foreign files, folders and links at every level", removals_phase),
     "fuzz": ("The fuzz targets", fuzz_phase),
 }
@@ -618,6 +644,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--rounds", type=int, default=60, help="of crawls at once")
     parser.add_argument("--beside", type=int, default=16, help="hostile behaviours at once")
+    parser.add_argument("--papers", type=int, default=2_000, help="of a fleet that is disturbed")
     parser.add_argument("--disks", type=int, default=2_000, help="at most at each cut of one paper")
     parser.add_argument("--seconds", type=int, default=600, help="for the fuzz targets")
     parser.add_argument("--minutes", type=float, default=600, help="at most, for each phase")

@@ -13,7 +13,7 @@ import pytest
 from lafka.capture.gating import check_gate
 from lafka.errors import BadArgument
 from lafka.jobs.database.postgresql import Server
-from lafka.politeness.claims import LEASE, GateAway, SqlClaims
+from lafka.politeness.claims import LEASE, Claims, GateAway
 from tests.services.postgresqls import Postgres
 
 AWAY = "postgresql://bob:secret@127.0.0.1:1/papers"
@@ -25,11 +25,11 @@ def url(postgres: Postgres) -> str:
 
 
 @pytest.fixture
-def worker(url: str) -> Iterator[Callable[[str], SqlClaims]]:
-    made: list[SqlClaims] = []
+def worker(url: str) -> Iterator[Callable[[str], Claims]]:
+    made: list[Claims] = []
 
-    def make(name: str) -> SqlClaims:
-        made.append(SqlClaims(Server(url), name))
+    def make(name: str) -> Claims:
+        made.append(Claims(Server(url), name))
         return made[-1]
 
     yield make
@@ -53,7 +53,7 @@ def old(url: str) -> None:
 
 
 def test_a_host_has_one_worker_until_that_gives_it_back(
-    worker: Callable[[str], SqlClaims], url: str
+    worker: Callable[[str], Claims], url: str
 ) -> None:
     one, two = worker("one"), worker("two")
     assert one.claim(leases("a", "b")) == {"a": None, "b": None}
@@ -74,7 +74,7 @@ def test_a_host_has_one_worker_until_that_gives_it_back(
 
 
 def test_a_lease_that_is_over_is_the_next_ones_and_the_first_has_lost_it(
-    worker: Callable[[str], SqlClaims], url: str
+    worker: Callable[[str], Claims], url: str
 ) -> None:
     one, two = worker("one"), worker("two")
     one.claim(leases("a", "b"))
@@ -90,7 +90,7 @@ def test_a_lease_that_is_over_is_the_next_ones_and_the_first_has_lost_it(
         assert one.renew({"a": 15.0, "b": 15.0}) == {"a": True, "b": False}
 
 
-def test_a_host_that_is_parked_is_nobodys(worker: Callable[[str], SqlClaims], url: str) -> None:
+def test_a_host_that_is_parked_is_nobodys(worker: Callable[[str], Claims], url: str) -> None:
     one, two = worker("one"), worker("two")
     one.claim(leases("a"))
     one.park({"a": (900.0, "429, Retry-After: 900"), "b": (60.0, "503")})
@@ -105,7 +105,7 @@ def test_a_host_that_is_parked_is_nobodys(worker: Callable[[str], SqlClaims], ur
     assert two.claim(leases("a", "b")) == {"a": None, "b": None}
 
 
-def test_who_leaves_has_nothing_left_behind(worker: Callable[[str], SqlClaims], url: str) -> None:
+def test_who_leaves_has_nothing_left_behind(worker: Callable[[str], Claims], url: str) -> None:
     one = worker("one")
     one.claim(leases("a", "b"))
     one.leave()
@@ -114,7 +114,7 @@ def test_who_leaves_has_nothing_left_behind(worker: Callable[[str], SqlClaims], 
 
 
 def test_workers_that_ask_for_the_same_hosts_at_once_never_lock_each_other_out(
-    worker: Callable[[str], SqlClaims], url: str
+    worker: Callable[[str], Claims], url: str
 ) -> None:
     hosts = [f"host{number}" for number in range(40)]
     owner: dict[str, str] = {}
@@ -144,7 +144,7 @@ def test_workers_that_ask_for_the_same_hosts_at_once_never_lock_each_other_out(
 
 
 def test_a_connection_that_is_broken_off_is_made_anew(
-    worker: Callable[[str], SqlClaims], url: str
+    worker: Callable[[str], Claims], url: str
 ) -> None:
     one = worker("one")
     one.claim(leases("a"))
@@ -152,7 +152,7 @@ def test_a_connection_that_is_broken_off_is_made_anew(
     with pytest.raises(GateAway, match="postgresql://127"):
         one.claim(leases("b"))
     assert one.claim(leases("a", "b")) == {"a": None, "b": None}
-    SqlClaims(Server(url), "idle").abort()  # nothing is open
+    Claims(Server(url), "idle").abort()  # nothing is open
 
 
 def refusal(url: str) -> str:

@@ -20,10 +20,8 @@ import pytest
 from lafka.capture.gating import check_gate
 from lafka.errors import BadArgument
 from lafka.politeness.claims import LEASE
-from lafka.settings import DOWNLOAD_HANDLERS
 from tests import starts
 from tests.crawls.running import ROOT, Crawl, command, crawl, outcomes
-from tests.jobs.stamping import SENT
 from tests.jobs.test_gate import done
 from tests.services.postgresqls import Postgres
 from tests.sites.server import Handler, Seen, Server, redirect, reply
@@ -34,26 +32,20 @@ HOSTS = tuple(f"127.0.0.{number}" for number in range(2, 12))
 DELAY = 0.3
 WAIT = 2
 """Seconds for which two hosts ask to wait."""
-POLITE = {
-    "DOWNLOAD_DELAY": DELAY,
-    "DOWNLOAD_DELAY_JITTER": 0,
-    "DOWNLOAD_HANDLERS": json.dumps(
-        DOWNLOAD_HANDLERS | dict.fromkeys(("http", "https"), "tests.jobs.stamping.StampingHandler")
-    ),
-}
+POLITE = {"DOWNLOAD_DELAY": DELAY, "DOWNLOAD_DELAY_JITTER": 0}
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """When it was sent, in monotonic seconds, who came, and whether the answer asked to wait."""
+    """Begin in monotonic seconds, who came, and whether the answer asked to wait."""
 
-    sent: float
+    begin: float
     worker: str
     waits: bool
 
 
 class NotingServer(Server):
-    """Notes each exchange, from its request to the end of its answer."""
+    """Notes when each request was there, which is before its worker knows of any answer."""
 
     def __init__(self, hosts: tuple[str, ...] = HOSTS) -> None:
         super().__init__(hosts)
@@ -61,15 +53,15 @@ class NotingServer(Server):
         self.waiting: set[tuple[str, str]] = set()
 
     def _answer(self, host: str, head: bytes, connection: Any) -> bool:
+        begin = time.monotonic()
         lines = head.decode("latin-1").split("\r\n")
-        fields = dict(line.split(": ", 1) for line in lines if ": " in line)
+        [agent] = [line for line in lines if line.startswith("User-Agent: ")]
         try:
             return super()._answer(host, head, connection)
         finally:
             waits = (host, lines[0].split(" ")[1]) in self.waiting
             self.waiting.discard((host, lines[0].split(" ")[1]))
-            exchange = Exchange(float(fields.get(SENT, 0)), fields["User-Agent"], waits)
-            self.exchanges[host].append(exchange)
+            self.exchanges[host].append(Exchange(begin, agent[12:], waits))
 
     def asks_to_wait(self, then: Handler) -> Handler:
         """Answer 429 once, then as *then* does."""
@@ -87,17 +79,18 @@ class NotingServer(Server):
     def impolite(self) -> list[str]:
         """What a single crawl would never have done.
 
-        The delays under one worker's claim are its slot's; those between two workers are told from
-        none by their half.
+        Between two workers the delay counts from the end of the first one's answer, and a wait from
+        that answer, so on the busiest machine no request can come sooner than it should. What one
+        worker does under one claim is its slot's, and noted late where the machine is busy.
         """
         wrong = [f"{host}: {most} at once" for host, most in self.most_at_once.items() if most > 1]
         for host, came in self.exchanges.items():
-            ordered = sorted(came, key=lambda exchange: exchange.sent)
+            ordered = sorted(came, key=lambda exchange: exchange.begin)
             for one, next_ in pairwise(ordered):
                 pair = f"{host}: {one.worker}, {next_.worker}"
-                if one.worker != next_.worker and next_.sent - one.sent < 0.5 * DELAY:
-                    wrong.append(f"{pair}: {next_.sent - one.sent:.3f} s apart")
-                if one.waits and next_.sent - one.sent < 0.95 * WAIT:
+                if one.worker != next_.worker and next_.begin - one.begin < 0.8 * DELAY:
+                    wrong.append(f"{pair}: {next_.begin - one.begin:.3f} s apart")
+                if one.waits and next_.begin - one.begin < 0.95 * WAIT:
                     wrong.append(f"{pair}: not {WAIT} s later")
         return wrong
 
@@ -162,8 +155,8 @@ def test_workers_ask_a_host_one_at_a_time_with_its_delay_between(
     assert not any(run.troubles() for run in runs)
     for archive in archives:
         assert [line["outcome"] for line in outcomes(archive)[0]] == ["fut"] * lines
-    slow = sorted(exchange.sent for exchange in site.exchanges[HOSTS[5]])
-    assert all(b - a >= 0.5 for a, b in pairwise(slow))
+    slow = sorted(site.exchanges[HOSTS[5]], key=lambda exchange: exchange.begin)
+    assert all(b.begin - a.begin >= 0.8 for a, b in pairwise(slow) if a.worker != b.worker)
     assert done(url, "SELECT host FROM lafka_gate WHERE worker IS NOT NULL") == []
 
 
@@ -199,7 +192,7 @@ def test_a_crawl_stops_without_its_gate_and_the_same_command_goes_on(
         list_ = written(tmp_path / "list.tsv", site, dict.fromkeys(HOSTS[:2], 15))
         url = postgres.url().replace("lafka@", "lafka:secret@")
         begun = site.when_asked(4, *(site.at(host) for host in site.hosts))
-        with worker(tmp_path / "one", list_, url, LAFKA_GATE_PATIENCE=5) as one:
+        with worker(tmp_path / "one", list_, url, LAFKA_GATE_PATIENCE=1) as one:
             assert begun.wait(LIMIT)
             postgres.stop()
             try:
@@ -207,7 +200,7 @@ def test_a_crawl_stops_without_its_gate_and_the_same_command_goes_on(
             finally:
                 postgres.start()
         assert stopped.code == 1
-        assert "The gate was away for 5 s: postgresql://127.0.0.1:" in stopped.log
+        assert "The gate was away for 1 s: postgresql://127.0.0.1:" in stopped.log
         assert "secret" not in stopped.log
         values = report(tmp_path / "one")
         assert values["reason"] == "gate-lost"

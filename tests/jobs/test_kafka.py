@@ -9,6 +9,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from queue import Queue
 
@@ -46,7 +47,7 @@ def topic(kafka: Kafka) -> str:
 
 
 def sent(kafka: Kafka, topic: str, count: int) -> None:
-    with Producer(kafka.servers) as producer:
+    with closing(Producer(kafka.servers)) as producer:
         answers = [producer.send(topic, str(n), str(n).encode()) for n in range(count)]
         for answer in answers:
             answer.result(LIMIT)
@@ -175,7 +176,7 @@ def test_a_second_worker_gets_its_share_and_the_first_lets_go(kafka: Kafka, topi
 
 
 def test_a_message_that_is_too_large_is_told_apart(kafka: Kafka, topic: str) -> None:
-    with Producer(kafka.servers) as producer:
+    with closing(Producer(kafka.servers)) as producer:
         with pytest.raises(TooLarge):
             producer.send(topic, "k", bytes(LARGEST + 1)).result(LIMIT)
         with pytest.raises(TooLarge):  # the topic takes a MiB
@@ -196,7 +197,7 @@ def test_a_broker_that_is_killed_comes_back_and_nothing_is_lost(kafka: Kafka, to
     worker = Worker(kafka, topic, "killed")
     before = worker.take(10)
     kafka.kill()
-    with Producer(kafka.servers) as producer:
+    with closing(Producer(kafka.servers)) as producer:
         answers = [producer.send(topic, str(n), b"late") for n in range(5)]
         for message in before:
             worker.consumer.done(message)
@@ -215,7 +216,7 @@ def test_a_broker_that_is_killed_comes_back_and_nothing_is_lost(kafka: Kafka, to
 
 def test_a_reader_commits_batches_and_rests(kafka: Kafka, topic: str) -> None:
     sent(kafka, topic, 30)
-    with Reader(kafka.servers, [topic], "reader") as reader:
+    with closing(Reader(kafka.servers, [topic], "reader")) as reader:
         found: list[Message] = []
         for batch in reader.batches(7, 1.0):
             assert len(batch) <= 7
@@ -234,7 +235,7 @@ def test_results_on_topics_are_persisted_until_a_signal(kafka: Kafka, tmp_path: 
         f"sandcrawler-{env}.{name}" for name in ("ingest-fileset-results", "ingest-file-results")
     ]
     create(kafka.servers, [Topic(name=n, partitions=2) for n in names], {}, replication=1)
-    with Producer(kafka.servers) as producer:
+    with closing(Producer(kafka.servers)) as producer:
         for n in range(20):
             producer.send(names[n % 2], str(n), result(n)).result(LIMIT)
         producer.send(names[0], "x", b"poison").result(LIMIT)

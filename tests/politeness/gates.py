@@ -110,7 +110,6 @@ class Worker:
         self.gate = Gate(
             self.claims,
             delay=lambda _: self.delay,
-            delay_left=self.delay_left,
             call=lambda work: work(),
             on_lost=self.lost.append,
             patience=patience,

@@ -87,7 +87,7 @@ def test_a_host_that_is_used_is_renewed_and_given_back_when_nobody_waits(table: 
     worker.look()
     assert worker.gate.held == 0
     assert table.rows["a"].worker is None
-    assert table.rows["a"].until == table.clock() + 3
+    assert table.rows["a"].until == table.clock() - UNUSED + 3  # it counts from the end
 
 
 def test_a_claim_that_nobody_uses_is_given_back(table: Table) -> None:
@@ -356,3 +356,19 @@ def test_workers_that_are_stopped_at_any_moment_keep_the_delay(
                     parked[host] = table.clock() + 10.0
             case "away":
                 table.away = not table.away
+
+
+@pytest.mark.parametrize("part", ["look", "visit"])
+def test_a_gate_that_fails_stops_its_crawl(table: Table, part: str) -> None:
+    worker = Worker(table, "one")
+    assert worker.takes("a")
+    worker.is_sending = lambda _: 1 / 0  # type: ignore[method-assign]
+    worker.gate_changed = lambda _: 1 / 0  # type: ignore[method-assign]
+    worker.gate.wait("b")
+    with pytest.raises(ZeroDivisionError):
+        getattr(worker, part)()
+    [sentence] = worker.lost
+    assert sentence.startswith("The gate failed: ZeroDivisionError")
+    assert not worker.send("a")
+    with pytest.raises(Stopped):
+        worker.gate.turn("c").result(0)

@@ -18,8 +18,10 @@ from lafka.runs.metrics import CrawlCollector
 from tests.crawls.running import ROOT, Crawl, Run, crawl
 from tests.services.promtools import promtool
 from tests.sites.server import Seen, Server, reply
+from tests.starts import Shell
 from tests.stores import pdf
 from tests.test_reference import first_words
+from tests.test_shell_lines import blocks
 from tests.waiting import LIMIT, until
 
 HOST = "127.0.0.2"
@@ -51,12 +53,13 @@ def value(text: str, name: str, **labels: str) -> float:
 
 @pytest.fixture
 def registry(tmp_path: Path) -> CollectorRegistry:
-    """The metrics of a crawl that has a gate."""
+    """The metrics of a fleet's worker that has a gate."""
     stats = {"lafka/trails/fut": 2, "lafka/filesets/success": 1, "lafka/filesets/bytes": 7}
     crawler = SimpleNamespace(
         stats=SimpleNamespace(get_stats=lambda: stats | {"lafka/list/error": "a sentence"}),
         spider=SimpleNamespace(
             feeder=SimpleNamespace(waiting_hosts=1, waiting_lines=4),
+            list_input=SimpleNamespace(partitions=3, untold=6, worker="w-1"),
         ),
         settings={},
         engine=None,
@@ -86,6 +89,9 @@ def test_counts_are_those_of_the_stats(registry: CollectorRegistry) -> None:
     assert value(text, "lafka_trails_total", outcome="success") == 1
     assert value(text, "lafka_bytes_total") == 7
     assert value(text, "lafka_gate_claims") == 5
+    assert value(text, "lafka_fleet_partitions") == 3
+    assert value(text, "lafka_fleet_untold") == 6
+    assert 'worker="w-1"' in text
     assert "a sentence" not in text
 
 
@@ -108,7 +114,9 @@ def test_a_crawl_is_asked_while_it_goes_on(tmp_path: Path) -> None:
         list_.write_text("".join(lines))
         site.pause_after(0)
         given = ("-a", f"input={list_}")
-        with Crawl(tmp_path / "archive", *given, LAFKA_METRICS="127.0.0.1:0") as going:
+        with Crawl(
+            tmp_path / "archive", *given, LAFKA_METRICS="127.0.0.1:0", LAFKA_WORKER="w-2"
+        ) as going:
             log = ""
             while not (found := re.search(r"Metrics are at (\S+) port (\d+)", log)):
                 line = going.process.stderr.readline()
@@ -126,7 +134,8 @@ def test_a_crawl_is_asked_while_it_goes_on(tmp_path: Path) -> None:
     assert value(text, "lafka_requests_total") >= 2
     assert value(text, "lafka_hosts", state="busy") == 1
     assert value(text, "lafka_disk_free_bytes") > 0
-    assert not re.search(r"gate|127\.0\.0\.2|wpaper", text)
+    assert 'worker="w-2"' in text
+    assert not re.search(r"gate|fleet|127\.0\.0\.2|wpaper", text)
 
 
 def refused(tmp_path: Path, address: str) -> Run:
@@ -156,7 +165,7 @@ def test_a_port_that_is_taken_begins_no_crawl(tmp_path: Path) -> None:
 
 
 def test_alarms_are_rules_over_metrics_that_are_there() -> None:
-    assert "4 rules found" in promtool("check", "rules", str(ALERTS))
+    assert "5 rules found" in promtool("check", "rules", str(ALERTS))
     told = {name.partition("{")[0] for name in first_words("Metrics")}
     assert set(re.findall(r"lafka_\w+", ALERTS.read_text())) <= told
 
@@ -166,6 +175,7 @@ STILL = {
     "lafka_lines_waiting": "7+0x60",
     "lafka_disk_free_bytes": "100e9-1e9x60",
     "lafka_gate_claims": "0+0x60",
+    "lafka_fleet_untold": "0+20x60",
     "up{job='lafka'}": "0+0x60",
 }
 WELL = {
@@ -173,6 +183,7 @@ WELL = {
     "lafka_lines_waiting": "7+0x60",
     "lafka_disk_free_bytes": "100e9+0x60",
     "lafka_gate_claims": "3+0x60",
+    "lafka_fleet_untold": "7+0x60",
     "up{job='lafka'}": "1+0x60",
 }
 
@@ -191,3 +202,15 @@ def test_alarms_ring_where_they_should(tmp_path: Path, series: dict[str, str]) -
     path = tmp_path / "test.yml"
     path.write_text(yaml.safe_dump(rules))
     promtool("test", "rules", str(path))
+
+
+def test_the_how_to_on_spidermon_is_run(tmp_path: Path, programs: Path) -> None:
+    [block] = blocks("docs/how-to/alarm-with-spidermon.md", "sh")
+    shell = Shell(tmp_path, (programs,))
+    with Server((HOST,)) as site:
+        site.routes["/0.pdf"] = reply(pdf(0), "application/pdf")
+        list_ = [f"RePEc:abc:wpaper:{n}\t{site.at(HOST)}/{n}.pdf\n" for n in range(2)]
+        (tmp_path / "list.tsv").write_text("".join(list_))
+        done = shell(block.replace("pip install spidermon\n", ""))
+    assert done.returncode == 0, done.stderr
+    assert "nine lines of ten end with a fut: 1 not greater than or equal to 1.8" in done.stdout

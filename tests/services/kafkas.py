@@ -16,6 +16,7 @@ import uuid
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -81,10 +82,12 @@ class Kafka:
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="lafka-kafka-")))
     ports: tuple[int, int] = (0, 0)
     process: subprocess.Popen[bytes] | None = None
+    advertised: int = 0
+    """The port at which clients come, where that is a proxy's."""
 
     @property
     def servers(self) -> str:
-        return f"127.0.0.1:{self.ports[0]}"
+        return f"127.0.0.1:{self.advertised or self.ports[0]}"
 
     def make(self) -> None:
         self.ports = free_port(), free_port()
@@ -94,6 +97,7 @@ class Kafka:
             "node.id": 1,
             "controller.quorum.voters": f"1@127.0.0.1:{controller}",
             "listeners": f"PLAINTEXT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controller}",
+            "advertised.listeners": f"PLAINTEXT://{self.servers}",
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": "PLAINTEXT",
             "offsets.topic.replication.factor": 1,
@@ -136,14 +140,25 @@ class Kafka:
         shutil.rmtree(self.folder)
 
 
-def started() -> Kafka:
-    """A broker that answers; skips the test, or fails it under CI, where there is none."""
+class Proxy(Protocol):
+    """What listens at ``port`` and forwards to the port ``target``."""
+
+    port: int
+    target: int
+
+
+def started(proxy: Proxy | None = None) -> Kafka:
+    """A broker that answers, by way of *proxy* if there is one; skips the test, or fails it under
+    CI, where there is no Kafka.
+    """
     if not is_here():
         told = f"no Kafka here: {HOW}"
         pytest.fail(told) if os.environ.get("CI") else pytest.skip(told)
-    broker = Kafka()
+    broker = Kafka(advertised=proxy.port if proxy else 0)
     try:
         broker.make()
+        if proxy:
+            proxy.target = broker.ports[0]
         broker.start()
     except BaseException:
         broker.end()

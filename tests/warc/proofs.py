@@ -12,8 +12,7 @@ from warcio.archiveiterator import ArchiveIterator
 from lafka.warc.reading.checking import check
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.reading.volumes import Volume
-from lafka.witness.problems import FileProblem
-from lafka.witness.reader import records as strict_records
+from lafka.witness.reader import StrictReader
 
 
 def proved(path: Path, *, digests: bool = True) -> list[StoredRecord]:
@@ -38,9 +37,9 @@ def proved(path: Path, *, digests: bool = True) -> list[StoredRecord]:
                 shutil.copyfileobj(packed, out)
         else:
             plain.symlink_to(path.absolute())
-        problems: list[FileProblem] = []
-        offsets = [record.offset for record in strict_records(plain, problems=problems)]
-        assert not [p for p in problems if p.severity == "error"], problems
+        reader = StrictReader(plain)
+        offsets = [record.offset for record in reader]
+        assert not [p for p in reader.problems if p.severity == "error"], reader.problems
         assert len(offsets) == len(records)
         if not volume.compression:
             assert offsets == [record.offset for record in records]

@@ -325,7 +325,7 @@ class Records(Protocol):
         """Of what is there keep what is in *kept*, take up *added*, keys and values; at *tist*."""
 
     def faults(self) -> Iterator[str]:
-        """What the database itself finds damaged in it."""
+        """Return the damages that the database itself finds."""
         return iter(())
 
     def close(self) -> None: ...

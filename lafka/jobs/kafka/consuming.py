@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 from lafka.jobs.kafka import BrokerTrouble, Message, library, quiet
 
@@ -83,12 +83,6 @@ class Reader:
     def close(self) -> None:
         self._consumer.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 class TopicReader:
     """Reads partitions from an offset to their end, without a group; for one thread."""
@@ -127,12 +121,6 @@ class TopicReader:
     def close(self) -> None:
         self._consumer.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 Partition = tuple[str, int]
 
@@ -148,7 +136,7 @@ class _Line:
 
 @dataclass(slots=True)
 class Offsets:
-    """What was read and not yet done of each partition that is ours."""
+    """The offsets that were read and are not yet done, of each partition that is ours."""
 
     _lines: dict[Partition, _Line] = field(default_factory=dict)
 
@@ -169,7 +157,7 @@ class Offsets:
 
     @property
     def open(self) -> int:
-        """How many are read and not done."""
+        """Return how many are read and not done."""
         return sum(len(line.open) for line in self._lines.values())
 
     def committable(self) -> dict[Partition, int]:

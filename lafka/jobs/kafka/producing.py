@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from typing import Any, Self
+from typing import Any
 
 from lafka.jobs.kafka import BrokerTrouble, library, quiet
 
@@ -97,9 +97,3 @@ class Producer:
         self._thread.join()
         if left:
             raise BrokerTrouble(f"{left} messages were not acknowledged")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

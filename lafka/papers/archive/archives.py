@@ -356,12 +356,15 @@ class Archive:
         ``BadPid`` where the path is that of no pid.
         """
         relative = warc.relative_to(self.root / "warc").as_posix().removesuffix(".warc")
-        pid = self.scheme.inverse(relative)
-        if pid is None:  # a cut path
-            pid = self._pid_inside(warc, relative)
-        return pid
+        return self.pid_of(relative, warc)
 
-    def _pid_inside(self, warc: Path, relative: str) -> Pid:
+    def pid_of(self, relative: str, warc: Path) -> Pid:
+        """The pid with the path *relative*; where that is cut, by its suwaf or what is in *warc*.
+
+        ``BadPid`` where nothing tells it.
+        """
+        if pid := self.scheme.inverse(relative):
+            return pid
         for text in (
             *_pids_of(self.root / "suwaf" / f"{relative}.json"),
             *parts.contents.paper_ids(warc),

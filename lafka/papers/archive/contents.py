@@ -200,7 +200,10 @@ class PaperScanner(Scanner[PaperContents]):
             self.contents.payloads.setdefault(inspect(block).digest, HeldPayload.of(record))
             return
         stated = record.fields.first("WARC-Payload-Digest")
-        trusted = self.is_trusted(record) and stated.startswith("sha256:")
+        trusted = stated.startswith("sha256:") and (
+            self.is_trusted(record)
+            or (self.believes_payloads and "sha256:" in record.fields.first("WARC-Block-Digest"))
+        )
         prefix = block.read(head.end, SNIFF)
         start, size = max(0, pdf_start(prefix)), block.size - head.end
         framed = head.content_length in (None, size)  # else there is more than the entity

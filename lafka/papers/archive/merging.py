@@ -160,7 +160,7 @@ def _merged(theirs: Suwaf, source: Archive, warc: Path, paper: PaperWarc) -> Ste
         else:
             CaptureMerge(paper, group, records).plan()
         if group.pieces:
-            yield from paper.copying(group)
+            yield from paper.copying(group, believed=bool(theirs.chain))
             if is_longer and paper.suwaf.futlis != theirs.futlis:
                 paper.cut_off(before.end)
                 raise BadSuwaf(source.suwaf_path(theirs.pid), "not what its WARC says")

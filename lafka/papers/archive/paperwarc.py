@@ -285,7 +285,9 @@ class PaperWarc(SummarisedWarc[PaperContents]):
                 self._note(trail)
             if plan.pieces or before != self.suwaf.open:
                 yield from self.writing(plan)
-                self._name_visits(plan)
+                for visit in plan.visits:
+                    fut = fut_of(visit, plan.held[visit.digest])
+                    self.suwaf.add(visit.info.futli, visit.time, fut)
                 yield from self.committing()
             else:
                 yield from self.keeping_name(self.summary_path)
@@ -309,10 +311,6 @@ class PaperWarc(SummarisedWarc[PaperContents]):
             self.suwaf.open = tuple(name for name in self.suwaf.open if name != futli)
         elif futli not in self.suwaf.open:
             self.suwaf.open = (*self.suwaf.open, futli)
-
-    def _name_visits(self, plan: PaperGroup) -> None:
-        for visit in plan.visits:
-            self.suwaf.add(visit.info.futli, visit.time, fut_of(visit, plan.held[visit.digest]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

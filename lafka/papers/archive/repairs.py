@@ -9,14 +9,12 @@ record and a suwaf that was damaged are kept aside.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from lafka.capture import leftovers
 from lafka.errors import BadPid, KeeperError, NotHeld
 from lafka.papers.archive import recovery as raws
 from lafka.papers.archive.archives import Archive
-from lafka.papers.archive.contents import paper_ids
 from lafka.papers.checking import PAPER_CODES, FileProblem, Verifier
 from lafka.pids import Pid
 from lafka.storage.folders import DRAFT, draft_of, files_below
@@ -152,19 +150,10 @@ class Repair:
         return warc.exists() and not any(_left_of(self._verifier.verify_paper(warc)))
 
     def _pid_of_draft(self, draft: Path, final: Path) -> Pid:
-        base = self._archive.root / ("warc" if final.suffix == ".warc" else "suwaf")
+        warcs, is_warc = self._archive.root / "warc", final.suffix == ".warc"
+        base = warcs if is_warc else self._archive.root / "suwaf"
         relative = final.relative_to(base).with_suffix("").as_posix()
-        pid = self._archive.scheme.inverse(relative)
-        if pid is not None:
-            return pid
-        if final.suffix == ".json":
-            return self._archive.pid_at(self._archive.root / "warc" / f"{relative}.warc")
-        for text in paper_ids(draft):  # a cut path
-            with suppress(BadPid):
-                pid = self._archive.scheme.pid(text)
-                if pid.path == relative:
-                    return pid
-        raise BadPid(f"{draft}: no Paper-Id in it has this path")
+        return self._archive.pid_of(relative, draft if is_warc else warcs / f"{relative}.warc")
 
     def _runs(self) -> Iterator[Deed]:
         root = self._archive.root / "raw"

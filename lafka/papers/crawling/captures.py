@@ -22,8 +22,8 @@ from lafka.papers.finders import Page
 from lafka.papers.outcomes import Outcome
 from lafka.papers.walk import MISS_MAX, Ask, Capture
 from lafka.payloads import Kind
-from lafka.storage.children import ChildDied, Children
-from lafka.storage.threads import Threads
+from lafka.storage.children import ChildDied
+from lafka.storage.threads import ThreadedChildren
 from lafka.warc.writing.appending import Files
 
 _GUARDED = (401, 403, 429, 503)  # what guards answer with, beside 200 and 202
@@ -103,12 +103,11 @@ def can_look() -> bool:
     return find_spec("pypdfium2") is not None
 
 
-class FutReaders:
+class FutReaders(ThreadedChildren):
     """Looks into futs in at most two children, started when there are futs."""
 
     def __init__(self) -> None:
-        self._threads = Threads("lafka-futs", CHILDREN)
-        self._children = Children(MODULE, CHILDREN)
+        super().__init__("lafka-futs", MODULE, CHILDREN)
 
     async def look(self, capture: Capture, titles: tuple[str, ...]) -> Capture:
         """Return *capture*, a fut, with what its first pages say of a paper of one of *titles*.
@@ -136,11 +135,3 @@ class FutReaders:
             data = b"".join(fut_in(files.stored(answer), payload))
         found = self._children.ask("fut", {"titles": titles}, data, seconds=CPU_SECONDS)
         return str(found)
-
-    def cut(self) -> None:
-        """Give up the futs that are being looked into, or wait for it."""
-        self._children.cut()
-
-    def stop(self) -> None:
-        self._threads.stop()
-        self._children.stop()

@@ -13,7 +13,7 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +87,8 @@ class FleetInput(GroupMember):
         super().__init__(fleet.servers, [fleet.lines], fleet.group, failed=failed, properties=how)
         self.feeder: HostFeeder[Line] | None = None
         self.done = False
-        self._fleet, self._scheme, self._worker, self._bury = fleet, scheme, worker, bury
+        self.worker = worker
+        self._fleet, self._scheme, self._bury = fleet, scheme, bury
         self._patience, self._until_done = patience, until_done
         self._producer = Producer(fleet.servers, fleet.properties)
         self._reader = TopicReader(fleet.servers, fleet.properties)
@@ -113,7 +114,17 @@ class FleetInput(GroupMember):
     def may_begin(self) -> bool:
         now = time.monotonic()
         is_fresh = now - self._turned_at < STALL and now >= self._resumes_at
-        return is_fresh and len(self._untold) < UNTOLD_MAX
+        return is_fresh and self.untold < UNTOLD_MAX
+
+    @property
+    def untold(self) -> int:
+        """The number of outcomes that no broker has acknowledged yet."""
+        return len(self._untold)
+
+    @property
+    def partitions(self) -> int:
+        """The number of partitions that are ours."""
+        return len(self._shares)
 
     def lines(self) -> Iterator[Line]:
         """Yield lines as they come, until the end is seen or :meth:`stop`."""
@@ -153,10 +164,9 @@ class FleetInput(GroupMember):
         with self._lock:
             self._stumbled.add(number)
             self._begun.discard(number)
-            for name, lines in [*self._out.items()]:
-                self._out[name] = [line for line in lines if line[0] != number]
-                if not self._out[name]:
-                    del self._out[name]
+            out = {name: [one for one in lines if one[0] != number]
+                   for name, lines in self._out.items()}  # fmt: skip
+            self._out = {name: lines for name, lines in out.items() if lines}
 
     def told(self, lines: bytes) -> None:
         """Send the outcomes in *lines*; in the feed's thread."""
@@ -171,8 +181,7 @@ class FleetInput(GroupMember):
                 if not found:
                     del self._out[name]
                 self._untold[number] = time.monotonic()
-            value = fleets.outcome_value(values, self._worker)
-            self._send(number, key, value)
+            self._send(number, key, fleets.outcome_value(values, self.worker))
 
     def _send(self, number: int, key: bytes, value: bytes) -> None:
         def delivered(error: Any, _: Any) -> None:
@@ -278,7 +287,7 @@ class FleetInput(GroupMember):
         fleet = self._fleet
         times, lacking = OutcomeTimes(), 0
         end = self._reader.end(fleet.lines, partition)
-        if not self._is_committed(partition, end):
+        if not self._are_committed([partition]):
             for found in self._reader.read(fleet.outcomes, partition):
                 for message in found:
                     times.add(message.key() or b"", message.value())
@@ -302,10 +311,14 @@ class FleetInput(GroupMember):
                 share.stumbling or not end or self._commit_offsets({(fleet.lines, partition): end})
             )
 
-    def _is_committed(self, partition: int, end: int) -> bool:
-        place = self._kafka.TopicPartition(self._fleet.lines, partition)
-        (found,) = self._consumer.committed([place], _ANSWER)
-        return bool(found.offset >= end)
+    def _are_committed(self, partitions: Iterable[int]) -> bool:
+        """Return whether each line of *partitions* is known to have its outcome."""
+        lines = self._fleet.lines
+        places = [self._kafka.TopicPartition(lines, number) for number in partitions]
+        return all(
+            place.offset >= (self._reader.end(lines, place.partition) or place.offset)
+            for place in self._consumer.committed(places, _ANSWER)
+        )
 
     def _given(self, partition: int, message: Any, times: OutcomeTimes) -> bool:
         """Give out the line of *message* if it is open; whether it is."""
@@ -343,7 +356,7 @@ class FleetInput(GroupMember):
         now = self._looked_at = time.monotonic()
         shares = self._shares.values()
         has_left = any(s.stumbling for s in shares) and all(s.settled for s in shares)
-        if not has_left and not self._is_all_committed():
+        if not has_left and not self._are_committed(range(self._fleet.partitions)):
             self._end_seen_at = 0.0
             return
         self._heard_at = time.monotonic()
@@ -351,15 +364,6 @@ class FleetInput(GroupMember):
         if now - self._end_seen_at >= APART:
             self.done = not has_left
             self._over.set()
-
-    def _is_all_committed(self) -> bool:
-        fleet = self._fleet
-        places = [self._kafka.TopicPartition(fleet.lines, n) for n in range(fleet.partitions)]
-        for place in self._consumer.committed(places, _ANSWER):
-            end = self._reader.end(fleet.lines, place.partition)
-            if end and place.offset < end:
-                return False
-        return True
 
     def _look_for_brokers(self) -> None:
         """Ask for a word of a broker where none came; give up where none comes for too long."""

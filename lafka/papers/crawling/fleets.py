@@ -7,8 +7,8 @@ import re
 import socket
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -133,10 +133,10 @@ def put(fleet: Fleet, lines: Iterable[Line], scheme: Scheme, since: str = "") ->
     *since*: lines that ended before it are to be asked for again.
     """
     count = 0
-    with _Sender(fleet) as sender:
+    with _sending(fleet) as send:
         for line in lines:
             partition = shard_of_line(line, fleet.partitions)
-            sender.send(fleet.lines, partition, key_of(line), value_of(line, scheme, since))
+            send(partition, key_of(line), value_of(line, scheme, since))
             count += 1
     return count
 
@@ -145,34 +145,32 @@ _PATIENCE = {"message.timeout.ms": "60000"}
 """How long a message waits for a broker, where a person waits for the command."""
 
 
-class _Sender:
-    """A producer that raises its first refusal, ``BrokerTrouble``, at once or at its end."""
+@contextmanager
+def _sending(fleet: Fleet) -> Iterator[Callable[[int, bytes, bytes], None]]:
+    """Yield what sends a line; a refusal is raised soon, or at the end: ``BrokerTrouble``."""
+    producer = Producer(fleet.servers, {**_PATIENCE, **fleet.properties})
+    refusals: list[str] = []
 
-    def __init__(self, fleet: Fleet) -> None:
-        self._producer = Producer(fleet.servers, {**_PATIENCE, **fleet.properties})
-        self._refusal = ""
+    def delivered(error: Any, message: Any) -> None:
+        if error is not None:
+            refusals.append(f"{message.topic()}: {error.str()}")
 
-    def send(self, topic: str, partition: int, key: bytes, value: bytes | None) -> None:
-        if self._refusal:
-            raise BrokerTrouble(self._refusal)
-        self._producer.put(topic, partition, key, value, self._delivered)
+    def send(partition: int, key: bytes, value: bytes) -> None:
+        if refusals:
+            raise BrokerTrouble(refusals[0])
+        producer.put(fleet.lines, partition, key, value, delivered)
 
-    def _delivered(self, error: Any, message: Any) -> None:
-        if error is not None and not self._refusal:
-            self._refusal = f"{message.topic()}: {error.str()}"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._producer.close()
-        if self._refusal:
-            raise BrokerTrouble(self._refusal)
+    try:
+        yield send
+    finally:
+        producer.close()
+    if refusals:
+        raise BrokerTrouble(refusals[0])
 
 
 def outcomes(fleet: Fleet) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
     """Yield partition, key and value of the last outcome of each line; ``BrokerTrouble``."""
-    with TopicReader(fleet.servers, fleet.properties) as reader:
+    with closing(TopicReader(fleet.servers, fleet.properties)) as reader:
         for partition in range(fleet.partitions):
             end = reader.end(fleet.outcomes, partition)
             last: dict[int, int] = {}
@@ -204,7 +202,7 @@ def again(fleet: Fleet, worker: str, scheme: Scheme, kept: Archive | None = None
     and an outcome that comes meanwhile is not taken back. ``BadArgument``, ``BrokerTrouble``.
     """
     count, is_known = 0, False
-    with TopicReader(fleet.servers, fleet.properties) as reader, _Sender(fleet) as sender:
+    with closing(TopicReader(fleet.servers, fleet.properties)) as reader, _sending(fleet) as send:
         for partition, group in groupby(outcomes(fleet), key=itemgetter(0)):
             ended = {key: said["time"] for _, key, said in group if said.get("worker") == worker}
             is_known = is_known or bool(ended)
@@ -213,7 +211,7 @@ def again(fleet: Fleet, worker: str, scheme: Scheme, kept: Archive | None = None
                     continue
                 after = datetime.fromisoformat(ended[key_of(line)]) + timedelta(seconds=1)
                 since = dates.to_seconds(max(after, line.since or after))
-                sender.send(fleet.lines, partition, key_of(line), value_of(line, scheme, since))
+                send(partition, key_of(line), value_of(line, scheme, since))
                 count += 1
     if not is_known:
         raise BadArgument(f"no outcome is of a worker {worker!r}: lafka fleet status names them")
@@ -239,18 +237,26 @@ def _holds(archive: Archive, futli: Futli) -> bool:
 
 
 def status(fleet: Fleet, scheme: Scheme) -> dict[str, Any]:
-    """How far *fleet* is, in one pass over both topics; ``BrokerTrouble``."""
+    """Return how far *fleet* is, in one pass over both topics; ``BrokerTrouble``."""
     held_by = owners(fleet.servers, fleet.group, fleet.lines, fleet.properties)
     words: Counter[str] = Counter()
-    workers: Counter[str] = Counter(dict.fromkeys(held_by.values(), 0))
+    groups: Counter[str] = Counter()
     left: Counter[str] = Counter()
+    workers: Counter[str] = Counter(dict.fromkeys(held_by.values(), 0))
     partitions = []
-    with TopicReader(fleet.servers, fleet.properties) as reader:
+    with closing(TopicReader(fleet.servers, fleet.properties)) as reader:
         for number in range(fleet.partitions):
-            lines, done = _count(fleet, scheme, reader, number, (words, workers, left))
+            lines = done = 0
+            for host, ended in _joined(fleet, scheme, reader, number):
+                lines += 1
+                if ended is None:
+                    left[host] += 1
+                    continue
+                done += 1
+                words[ended[0]] += 1
+                workers[ended[1]] += 1
             owner = held_by.get(number)
             partitions.append({"partition": number, "lines": lines, "done": done, "owner": owner})
-    groups = Counter()  # type: Counter[str]
     for word, count in words.items():
         groups[str(Outcome(word).group)] += count
     shares = Counter(held_by.values())
@@ -268,37 +274,24 @@ def status(fleet: Fleet, scheme: Scheme) -> dict[str, Any]:
     }
 
 
-def _count(
-    fleet: Fleet,
-    scheme: Scheme,
-    reader: TopicReader,
-    number: int,
-    counts: tuple[Counter[str], Counter[str], Counter[str]],
-) -> tuple[int, int]:
-    """Return the lines of a partition and how many are done; *counts* of words, workers, hosts."""
-    words, workers, left = counts
+def _joined(
+    fleet: Fleet, scheme: Scheme, reader: TopicReader, partition: int
+) -> Iterator[tuple[str, tuple[str, str] | None]]:
+    """Yield the host of each line of *partition*, with outcome and worker where it has ended."""
     times = OutcomeTimes()
     ended: dict[int, tuple[str, str]] = {}
-    for message in _messages(reader, fleet.outcomes, number):
-        times.add(message.key() or b"", message.value())
-        ended.pop(hash(message.key()), None)
-        if message.value() is not None:
-            said = json.loads(message.value())
-            ended[hash(message.key())] = said["outcome"], said.get("worker", "")
-    opened: dict[int, str | None] = {}
-    for message in _messages(reader, fleet.lines, number):
+    for message in _messages(reader, fleet.outcomes, partition):
         key, value = message.key() or b"", message.value()
-        try:
-            line = line_of(
-                key, value, number_of(number, message.offset()), fleet.partitions, scheme
-            )
-        except (BadList, TypeError):
-            continue
-        opened[hash(key)] = line.host if times.is_open(key, value) else None
-    for name, host in opened.items():
-        if host is None:
-            words[ended[name][0]] += 1
-            workers[ended[name][1]] += 1
-        else:
-            left[host] += 1
-    return len(opened), sum(host is None for host in opened.values())
+        times.add(key, value)
+        if value is not None:
+            said = json.loads(value)
+            ended[hash(key)] = said["outcome"], said.get("worker", "")
+    lines: dict[int, tuple[str, tuple[str, str] | None]] = {}
+    for message in _messages(reader, fleet.lines, partition):
+        key, value = message.key() or b"", message.value()
+        number = number_of(partition, message.offset())
+        with suppress(BadList):
+            line = line_of(key, value, number, fleet.partitions, scheme)
+            found = None if times.is_open(key, value) else ended[hash(key)]
+            lines[hash(key)] = line.host, found
+    yield from lines.values()

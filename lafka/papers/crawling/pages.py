@@ -22,8 +22,8 @@ from lafka.papers.outcomes import Outcome
 from lafka.papers.walk import TAIL
 from lafka.pids import Pid
 from lafka.storage import children
-from lafka.storage.children import ChildDied, Children
-from lafka.storage.threads import Threads
+from lafka.storage.children import ChildDied
+from lafka.storage.threads import ThreadedChildren
 
 KEPT_MAX = 256 * 1024
 """Bytes of a page that wait for a second look beside each trail; longer ones get it at once."""
@@ -139,7 +139,7 @@ _KNOWN = 30  # addresses of the way to a page that may be among its candidates
 logger = logging.getLogger(__name__)
 
 
-class PageReaders:
+class PageReaders(ThreadedChildren):
     """Reads pages in at most two children, started when there are pages.
 
     *links_max*: how many links a trail can ask for; not many more candidates are handed on.
@@ -148,8 +148,7 @@ class PageReaders:
     def __init__(self, links_max: int) -> None:
         # A trail takes twice as many, beside those that it has asked for already.
         self._most = 3 * links_max + _KNOWN
-        self._threads = Threads("lafka-pages", CHILDREN)
-        self._children = Children(MODULE, CHILDREN)
+        super().__init__("lafka-pages", MODULE, CHILDREN)
         self._homes: dict[str, str] = {}
 
     async def read(self, page: Page, pid: Pid) -> PageReading:
@@ -187,14 +186,6 @@ class PageReaders:
         question = question_of(page, self._most)
         answer = self._children.ask("page", question, page.body, seconds=CPU_SECONDS)
         return PageReading.of_json(answer)
-
-    def cut(self) -> None:
-        """Give up the pages that are being read, or wait for it."""
-        self._children.cut()
-
-    def stop(self) -> None:
-        self._threads.stop()
-        self._children.stop()
 
 
 def question_of(page: Page, most: int) -> dict[str, Any]:

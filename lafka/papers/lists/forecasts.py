@@ -83,7 +83,7 @@ class HostCounts:
 
 
 class Forecast:
-    """How the lines of hosts of *sizes* are fetched at *speed*."""
+    """A forecast for the lines of hosts of *sizes*, fetched at *speed*."""
 
     def __init__(self, sizes: Iterable[int], speed: CrawlSpeed) -> None:
         self._sizes = Counter(sizes)
@@ -91,15 +91,13 @@ class Forecast:
         self.hosts = self._sizes.total()
         self.lines = sum(size * count for size, count in self._sizes.items())
 
-    def days(
-        self, workers: float, percents: Sequence[float] = PERCENTS, *, agreed: int = 0
-    ) -> list[float]:
-        """Return the days after which so many *percents* of all lines are done.
+    def days(self, workers: float, *, agreed: int = 0) -> list[float]:
+        """Return the days after which each of PERCENTS of all lines is done.
 
         The *agreed* largest hosts are sent AGREED_RATE requests a second, the others the rate of
         the speed.
         """
-        wanted = [self.lines * percent / 100 for percent in percents]
+        wanted = [self.lines * percent / 100 for percent in PERCENTS]
         found: list[float] = []
         seconds, done = 0.0, 0.0
         for span, flow in self._spans(workers, agreed):

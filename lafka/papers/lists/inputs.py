@@ -1,4 +1,4 @@
-"""Where the lines of a crawl come from, and who hears how they ended: a file, or a fleet."""
+"""Inputs of a crawl, which give its lines and take their outcomes: a file, or a fleet."""
 
 from __future__ import annotations
 
@@ -77,17 +77,10 @@ class FileInput:
     def begin(self, lines: list[Line]) -> Collection[Line]:  # noqa: ARG002
         return ()
 
-    def stumbled(self, number: int) -> None:
-        """Do nothing: the line has no outcome."""
-
-    def told(self, lines: bytes) -> None:
-        """Do nothing: the feed is all."""
-
     def report_fields(self) -> dict[str, Any]:
         return self._seen()
 
-    def stop(self) -> None:
-        """Do nothing: the feeder stops at its next line."""
+    def _pass(self, *_: object, **__: object) -> None:
+        """Do nothing: the outcome feed is all, and whoever reads the list closes it."""
 
-    def close(self) -> None:
-        """Do nothing: whoever reads the list closes it."""
+    stumbled = told = stop = close = _pass

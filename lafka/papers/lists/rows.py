@@ -7,8 +7,8 @@
   a comma.
 - jsonl: ``{"pid": ..., "futli": ...}``.
 
-A header or a key may name a ``restriction`` and a ``title`` as well; ``lafka.papers.lists.rows``
-knows the names.
+A header or a key may name a ``restriction`` and a ``title`` as well. Where no header names the
+columns, contents tell which one has the pids and which the links.
 
 Whatever a line holds, it gives a row that says what is wrong with it, and raises nothing; the
 verdict on a row is a line that can be asked for, or why it cannot.
@@ -292,7 +292,7 @@ class Columns(NamedTuple):
     """True where contents tell, not names or the usual order."""
 
     def __str__(self) -> str:
-        """What was assumed; empty where names or the usual order tell."""
+        """The assumption in words; empty where names or the usual order tell."""
         if not self.is_guess:
             return ""
         header = "line 1 is its header, " if self.has_header else ""
@@ -316,7 +316,9 @@ def columns_of(
         named_url = [at for at, name in enumerate(first) if name == "doi"]
     is_one = named_pid == named_url != [] and first[named_pid[0]] != "doi"
     is_named = bool(named_pid and named_url) and not is_one
-    has_header = not any(map(_is_link, first)) and (is_named or _may_be_header(first, lines))
+    names = [name for name in first if name]
+    is_header = min(len(lines), len(names)) > 1 and not any(map(_NO_NAME.search, names))
+    has_header = not any(map(_is_link, first)) and (is_named or is_header)
     body = lines[1:] if has_header else lines
     if is_named:
         pid_at = max(named_pid, key=lambda at: (_pids(body, at, scheme), -at))
@@ -331,7 +333,8 @@ def columns_of(
             _sole(names, TITLE_NAMES),
             has_header=has_header,
         )
-    return _by_contents(body, scheme, has_header=has_header, by_comma=by_comma)
+    pids = named_pid if has_header and not is_one else []
+    return _by_contents(body, scheme, pids, has_header=has_header, by_comma=by_comma)
 
 
 def _given(text: str, first: list[str]) -> list[int]:
@@ -354,11 +357,6 @@ def _named(first: list[str], names: Iterable[str], word: re.Pattern[str]) -> lis
 
 def _sole(first: list[str], names: Iterable[str]) -> int | None:
     return next((at for at, name in enumerate(first) if name in names), None)
-
-
-def _may_be_header(first: list[str], lines: Sequence[Sequence[str]]) -> bool:
-    names = [name for name in first if name]
-    return len(lines) > 1 and len(names) > 1 and not any(map(_NO_NAME.search, names))
 
 
 def _is_link(text: str) -> bool:
@@ -386,28 +384,42 @@ def _links(lines: Sequence[Sequence[str]], at: int) -> int:
 
 
 def _by_contents(
-    lines: Sequence[Sequence[str]], scheme: Scheme, *, has_header: bool, by_comma: bool
+    lines: Sequence[Sequence[str]],
+    scheme: Scheme,
+    named: list[int],
+    *,
+    has_header: bool,
+    by_comma: bool,
 ) -> Columns:
-    """Return the columns that nearly all *lines* fit, else the usual ones without a header."""
+    """Return the columns that nearly all *lines* fit, else the usual ones without a header.
+
+    *named*: the columns that have the pids by their names, if any.
+    """
     enough = max(1, _MOST * len(lines))
     width = max(map(len, lines), default=0)
-    links = [at for at in range(width) if _links(lines, at) >= enough] or [
+    links = _fitting([_links(lines, at) for at in range(width)], enough) or [
         at
         for at in range(width)
         if sum(bool(_RESOLVED.match(_field(fields, at))) for fields in lines) >= enough
     ]
     pids = [
         at
-        for at in range(width)
-        if at not in links[:1]
-        and _pids(lines, at, scheme) >= enough
-        and len({_field(fields, at) for fields in lines}) > len(lines) / 2
+        for at in named or _fitting([_pids(lines, at, scheme) for at in range(width)], enough)
+        if at not in links[:1] and len({_field(fields, at) for fields in lines}) > len(lines) / 2
     ]
     if not links or not pids or (by_comma and not _is_even(lines, links[0])):
         return Columns()
     pid, url = pids[0], links[0]
     is_usual = (pid, url) == (0, 1) and not has_header
     return Columns(pid, url, width=max(width, 2), has_header=has_header, is_guess=not is_usual)
+
+
+def _fitting(counts: list[int], enough: float) -> list[int]:
+    """Return the columns that *enough* lines fit, else the one that most do and no other any."""
+    found = [at for at, count in enumerate(counts) if count >= enough]
+    some = [at for at, count in enumerate(counts) if count]
+    is_one = len(some) == 1 and counts[some[0]] > enough * 2 / 3
+    return found or (some if is_one else [])
 
 
 def _is_even(lines: Sequence[Sequence[str]], url: int) -> bool:

@@ -72,6 +72,8 @@ class Scanner(ABC, Generic[ContentsT]):
 
     needs_digests: ClassVar[bool] = True
     """False where blocks without a SHA-256 may stand in the WARC, as those of other writers."""
+    believes_payloads = False
+    """True where another store committed the payload digests: blocks alone are hashed."""
 
     def __init__(
         self, fd: int, path: Path, contents: ContentsT, *, trusted_to: int = 0, chain: str = ""

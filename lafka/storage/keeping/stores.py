@@ -192,15 +192,17 @@ class SummarisedWarc(ABC, Generic[ContentsT]):
         except OSError as error:
             raise StorageTrouble(self.path, error) from error
 
-    def copying(self, group: RecordGroup) -> Steps[None]:
+    def copying(self, group: RecordGroup, *, believed: bool) -> Steps[None]:
         """Append *group*, records of another WARC, and make the summary, which is not committed.
 
         What was appended is read back first: ``BadWarc`` where it is not what its digests say, and
-        then the WARC is as it was.
+        then the WARC is as it was. *believed*: the headers are those that another store committed,
+        so payloads are not hashed beside their blocks.
         """
         end = self.committed_end
         yield from self._appending(group, sync=False)
         scanner = self.scanner(end)
+        scanner.believes_payloads = believed
         try:
             yield from self._scanning(scanner)
         except BadWarc:
@@ -234,7 +236,7 @@ class SummarisedWarc(ABC, Generic[ContentsT]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deed:
-    """What was done to *path*, or would be where not ``done``.
+    """A repair that was done to *path*, or would be where not ``done``.
 
     ``deed`` is ``recover`` (a tail behind the summary's end), ``rebuild`` (the summary), ``finish``
     (a draft), ``adopt`` (the raw WARCs of a dead run), ``describe`` (``item.json``), ``drop`` (a

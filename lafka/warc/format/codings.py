@@ -10,15 +10,7 @@ from typing import Protocol
 import brotli
 
 from ..errors import BadHttp
-from .compression import (
-    BARE,
-    BROKEN_GZIP,
-    BROKEN_ZSTD,
-    WRAPPED,
-    Decompressor,
-    Inflater,
-    zstd_frame,
-)
+from .compression import BARE, BROKEN_GZIP, BROKEN_ZSTD, WRAPPED, Decompressor, Inflater, zstd_frame
 
 _PIECE = 1 << 16
 _OUT = 1 << 20

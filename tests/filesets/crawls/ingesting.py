@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import uuid
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ class Ingest:
     def ask(self, *requests: Any) -> None:
         """Send *requests*: URLs, objects, or bytes as they are."""
         self.asked += len(requests)
-        with Producer(self.kafka.servers) as producer:
+        with closing(Producer(self.kafka.servers)) as producer:
             for one in requests:
                 if isinstance(one, str):
                     one = {"ingest_type": "dataset", "base_url": one}

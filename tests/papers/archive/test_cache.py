@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -19,15 +18,7 @@ from lafka.papers.archive.suwafs import Suwaf
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.walk import Capture
 from lafka.storage import drafts
-from tests.stores import FUTLI, PID, START, Store, cuts, page, pdf, problems, quick_folder
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with quick_folder() as root:
-        made = Store(root / "archive")
-        yield made
-        made.raw.close()
+from tests.stores import FUTLI, PID, START, Store, cuts, page, pdf, problems
 
 
 class Reads:

@@ -15,18 +15,7 @@ from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import Record, start, uuid_urn
 from lafka.warc.reading.framing import begins_record
 from lafka.warc.reading.volumes import Volume
-from tests.stores import (
-    FUTLI,
-    KINDS,
-    PID,
-    START,
-    Store,
-    answer,
-    cuts,
-    page,
-    pdf,
-    redirect,
-)
+from tests.stores import FUTLI, KINDS, PID, START, Store, answer, cuts, page, pdf, redirect
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -45,20 +45,11 @@ from tests.stores import (
     page,
     pdf,
     problems,
-    quick_folder,
     warcio_faults,
 )
 
 ROOT = Path(__file__).parents[3]
 OF_A_KILL = ("torn-aside", "raw-left")
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with quick_folder() as root:
-        made = Store(root / "archive")
-        yield made
-        made.raw.close()
 
 
 def boundaries(warc: Path) -> list[int]:

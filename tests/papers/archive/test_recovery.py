@@ -39,19 +39,10 @@ from tests.stores import (
     page,
     pdf,
     problems,
-    quick_folder,
     redirect,
     run_named,
     warcio_faults,
 )
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with quick_folder() as root:
-        made = Store(root / "archive")
-        yield made
-        made.die()
 
 
 def raw_files(store: Store) -> list[Path]:

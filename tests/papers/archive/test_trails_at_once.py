@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -20,15 +20,6 @@ from lafka.papers.archive.recovery import recover
 from lafka.papers.walk import Capture
 from lafka.storage.steps import done
 from tests.stores import FUTLI, KINDS, PID, START, Store, cuts, files, page, pdf, problems
-from tests.stores import quick_folder as quick
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with quick() as root:
-        made = Store(root / "archive")
-        yield made
-        made.die()
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from lafka.witness.digests import canonical_digest
 from lafka.witness.headers import _parse_lines as parse_lines
 from lafka.witness.headers import _parse_plain as parse_plain
 from lafka.witness.problems import FileProblem
-from lafka.witness.reader import StrictReader, StrictRecord, records
+from lafka.witness.reader import StrictReader, StrictRecord
 from tests.stores import START, Store, page, pdf
 
 ROOT = Path(__file__).parents[3]
@@ -81,17 +81,9 @@ def test_offsets_blocks_and_the_chain(path: Path) -> None:
         assert r.chain == chain
 
 
-def test_records_from_an_offset(path: Path) -> None:
-    first = record(b"one")
-    path.write_bytes(first + record(number=2))
-    problems: list[FileProblem] = []
-    assert [r.offset for r in records(path, len(first), problems)] == [len(first)]
-    assert problems == []
-
-
 def test_a_missing_file_is_an_os_error(path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        list(records(path))
+        list(StrictReader(path))
 
 
 @pytest.mark.parametrize("place", range(1, 250, 7))

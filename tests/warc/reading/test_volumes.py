@@ -52,16 +52,6 @@ def read(path: Path, **values: object) -> tuple[list[bytes], list[str]]:
         return blocks, [problem.code for problem in volume.problems]
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def write(data: bytes) -> Path:
-        path = tmp_path / "x.warc"
-        path.write_bytes(data)
-        return path
-
-    return write
-
-
 def manifest() -> list[dict[str, str]]:
     if not (SAMPLES / "manifest.tsv").exists():
         return []

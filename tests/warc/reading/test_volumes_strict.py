@@ -41,16 +41,6 @@ def block_of(record: StoredRecord) -> bytes:
     return source.read(0, source.size)
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[[bytes], Path]:
-    def write(data: bytes) -> Path:
-        path = tmp_path / "x.warc"
-        path.write_bytes(data)
-        return path
-
-    return write
-
-
 def test_records_in_order_with_their_places(write: Callable[[bytes], Path]) -> None:
     info = warcinfo("<urn:uuid:1>", DATE, Fields([("Paper-Id", "RePEc:a:b:c")])).to_bytes()
     path = write(info + resource(b"one") + resource(b""))
