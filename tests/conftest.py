@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -43,6 +44,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _nothing_foreign_is_touched() -> Iterator[None]:
     with removals.watched():
         yield
+
+
+@pytest.fixture(autouse=True)
+def _garbage_is_collected_as_ever() -> Iterator[None]:
+    """After a command that set it for a process of its own, too."""
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+    gc.enable()
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -8,6 +8,7 @@ module as ``python -m`` does. Started and asked by ``tests.starts``.
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import gc
 import importlib
 import io
@@ -193,6 +194,7 @@ def _open_standard_files() -> None:
 
 
 if __name__ == "__main__":
+    faulthandler.enable()  # what crashes tells where
     warm()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # whoever started it ends it
     asked, files = serve(sys.argv[1])

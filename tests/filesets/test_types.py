@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from dataclasses import fields
 
 import pytest
@@ -21,6 +23,21 @@ from lafka.filesets.model.types import (
     Status,
     is_known,
 )
+from tests.starts import ROOT
+
+READ_WITHOUT_NAMES = """
+import msgspec
+from lafka.filesets.model import bundles, pages, summaries, types
+kinds = (types.FilesetManifestFile, summaries.FilesetVersion, summaries._Writer,
+         bundles.BundleContents, pages.HtmlBiblio)
+for module in (types, bundles, summaries, pages):
+    vars(module).clear()
+for kind in kinds:
+    try:
+        msgspec.convert([], kind)
+    except msgspec.ValidationError:
+        print(kind.__name__)
+"""
 
 
 def names(kind: type) -> list[str]:
@@ -139,3 +156,11 @@ def test_the_face_hands_on_what_it_names() -> None:
     assert all(hasattr(lafka.filesets, name) for name in dir(lafka.filesets))
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         lafka.filesets.Nothing  # noqa: B018
+
+
+def test_what_is_read_in_threads_is_known_to_msgspec_before_there_are_any() -> None:
+    """Nothing is looked up any more when it is read: two threads at once would crash."""
+    line = [sys.executable, "-c", READ_WITHOUT_NAMES]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == 5

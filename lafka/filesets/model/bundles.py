@@ -15,7 +15,7 @@ from errno import EINVAL
 from typing import Any, BinaryIO, Self
 
 from lafka.filesets.model.manifests import FileFacts
-from lafka.filesets.model.types import Count, JsonValue, Manifest
+from lafka.filesets.model.types import Count, JsonValue, Manifest, prepare
 
 
 class Slice(io.RawIOBase):
@@ -170,3 +170,6 @@ def _common_folder(members: Iterable[Member]) -> str:
         return ""
     ((folder, slash),) = folders
     return folder + slash if slash else ""
+
+
+prepare(BundleContents)

@@ -19,7 +19,7 @@ from urllib.parse import urljoin, urlsplit
 from lxml import etree, html
 from msgspec.structs import replace
 
-from lafka.filesets.model.types import JsonValue, is_digest
+from lafka.filesets.model.types import JsonValue, is_digest, prepare
 
 DESCRIPTORS = ("datapackage.json", "ro-crate-metadata.json", "bagit.txt")
 """The last part of a descriptor's URL."""
@@ -257,3 +257,6 @@ def whole_bytes(value: Any) -> int | None:
     if isinstance(value, str) and (found := _WHOLE.fullmatch(value)):
         value = int(found[1])
     return value if type(value) is int and value >= 0 else None
+
+
+prepare(HtmlBiblio)

@@ -23,6 +23,7 @@ from lafka.filesets.model.types import (
     IngestStrategy,
     JsonValue,
     is_digest,
+    prepare,
 )
 
 FORMAT = 1
@@ -215,3 +216,7 @@ class FilesetSummary(msgspec.Struct, frozen=True, kw_only=True):
             chain=writer.chain,
             open=writer.open,
         )
+
+
+prepare(FilesetVersion)
+prepare(_Writer)

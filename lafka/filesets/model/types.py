@@ -172,6 +172,14 @@ def without_none(value: Any) -> dict[str, Any]:
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
+def prepare(kind: type) -> None:
+    """Have msgspec build what it needs to read a *kind*, while there is one thread.
+
+    It builds that at the first use, and a second thread that comes meanwhile crashes the process.
+    """
+    msgspec.json.Decoder(kind)
+
+
 class JsonValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A value that stands in JSON as its fields, in order, but for those without a value."""
 
@@ -231,6 +239,9 @@ class FilesetManifestFile:
     def of_json(cls, value: Any) -> Self:
         """``ValueError`` where *value* is no manifest file; unknown keys are passed over."""
         return msgspec.convert(value, cls)
+
+
+prepare(FilesetManifestFile)
 
 
 def is_digest(algorithm: str, value: object) -> bool:
