@@ -39,7 +39,7 @@ RETRY = "30"
 _ANY = re.compile(".*", re.DOTALL)
 _THREADS = 8
 _SLOW_THREADS = 4
-_SLOW_WAITING = 12
+_SLOW_WAITING = 60
 """Questions that may take seconds and wait for a thread; who comes then is told to come again."""
 
 logger = logging.getLogger(__name__)
