@@ -39,8 +39,9 @@ NGINX, OURS = "nginx, the same bytes as files", "Lafka, straight from the WARCs"
 HALF = 0.5
 FLAT = 50e6
 """Bytes of memory that slow clients of a fifth of a GB may take."""
-P99 = {"the first page": 100.0, "search by pid": 20.0, "search by words": 20.0, "search by host": 20.0,
-       "a paper's page": 50.0, "nearest capture of a URL": 10.0}  # fmt: skip
+P99 = {"the first page": 100.0, "search by pid": 20.0, "search by words": 20.0,
+       "search by host": 20.0, "a paper's page": 50.0,
+       "nearest capture of a URL": 10.0}  # fmt: skip
 """Milliseconds."""
 
 

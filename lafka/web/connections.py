@@ -4,7 +4,7 @@ httptools keeps what has come of a head, however much, and reads on while an ans
 is given a head when that is there whole, and the next one when the answer is out. No body is ever
 read: nothing that is served takes one.
 
-Files are sent by the kernel: a PDF of 1 MB costs 1.3 times the CPU without (docs/adr/0052). Heads
+Files are sent by the kernel: a PDF of 1 MB costs 1.3 times the CPU without (docs/adr/0029). Heads
 and slow clients are bounded by this protocol alone.
 """
 
@@ -28,7 +28,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from lafka.errors import BadArgument
 from lafka.urls.addresses import Holdings
-from lafka.web.gateway import ZERO_COPY, Gateway
+from lafka.web.answers import ZERO_COPY
+from lafka.web.gateway import Gateway
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 CONNECTIONS_MAX = 200

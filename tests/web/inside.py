@@ -48,9 +48,9 @@ def inside(store: Store, folder: Path) -> Iterator[Web]:
         web.close()
 
 
-def ask(web: Web, port: int, path: bytes, **more: Any) -> tuple[int, bytes]:
+def ask(web: Web, port: int, path: bytes, *query: bytes, **more: Any) -> tuple[int, bytes]:
     """As :func:`answer_of`, in a loop of its own."""
-    return asyncio.run(answer_of(web, port, path, **more))
+    return asyncio.run(answer_of(web, port, path, *query, **more))
 
 
 async def answer_of(
