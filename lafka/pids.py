@@ -12,15 +12,12 @@ bytes, which is cut) shows it by ``%%``.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, unquote_to_bytes
 
 from lafka.errors import BadPid
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 LONGEST_PID = 8 << 10
 """Bytes of UTF-8: a pid stands in lines of WARCs, which are short of 64 KiB everywhere."""
@@ -236,16 +233,12 @@ def _doi(text: str) -> str | None:
     return f"doi:{name.lower()}" if _DOI_NAME.fullmatch(name) else None
 
 
-def _is_repec(text: str) -> bool:
-    return text.partition(":")[0].lower() == "repec"
-
-
 def _any(text: str) -> Pid:
     return _by_hash(_doi(text) or text)
 
 
 def _repec(text: str) -> Pid:
-    if not _is_repec(text):
+    if text.partition(":")[0].lower() != "repec":
         return _any(text)
     _, archive, series, number = _four_parts(text)
     return _by_parts("RePEc", archive.lower(), series.lower(), number)

@@ -28,8 +28,8 @@ from lafka.archec.checking import check_store
 from lafka.archec.records import Kind
 from lafka.cli.demo import site
 from lafka.papers.checking import Verifier
+from lafka.runs.exits import BROKEN_OFF, STOPPED
 from lafka.runs.reports import Report
-from lafka.runs.signals import BROKEN_OFF, STOPPED
 from tests import waiting
 from tests.archec.stores import Home, template
 from tests.sites.papers import MAIN, SmallSite, pdf

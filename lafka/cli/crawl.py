@@ -19,11 +19,16 @@ from lafka.cli.base import attempt, check_args, refused
 from lafka.cli.lists import check_crawl
 from lafka.errors import LafkaError, MachineTrouble
 from lafka.papers.crawling.arguments import add_help
-from lafka.runs.exits import FELL_SHORT, crawled, settle_log
-from lafka.runs.garbage import keep_what_stands, look_later, look_rarely
-from lafka.runs.signals import Shutdown
+from lafka.runs.exits import FELL_SHORT, Shutdown, crawled, settle_log
 from lafka.runs.terminals import program
-from lafka.storage.limits import RAISES, limits_named, live_with_limits
+from lafka.storage.limits import (
+    RAISES,
+    keep_what_stands,
+    limits_named,
+    live_with_limits,
+    look_later,
+    look_rarely,
+)
 
 if TYPE_CHECKING:
     import argparse

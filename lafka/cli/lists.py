@@ -15,7 +15,7 @@ from lafka.papers.crawling.arguments import HELPS, FutliArguments, scheme_of
 from lafka.papers.lists.faults import ListAccount, sentence
 from lafka.runs.sources import meant
 from lafka.runs.terminals import program
-from lafka.runs.validation import misspelt
+from lafka.runs.validation import metrics_address, misspelt
 from lafka.storage.outputs import STDOUT, write_output
 
 if TYPE_CHECKING:
@@ -90,8 +90,6 @@ def check_crawl(settings: BaseSettings | None, args: list[str], given: dict[str,
 
 
 def _check_metrics(settings: BaseSettings) -> None:
-    from lafka.runs.validation import metrics_address  # noqa: PLC0415
-
     address = metrics_address(settings)
     try:
         from lafka.runs.metrics import check_port  # noqa: PLC0415

@@ -28,7 +28,7 @@ from lafka.papers.archive.merging import (
     forecast_papers,
     merge_papers,
 )
-from lafka.runs.merging import merge_runs
+from lafka.runs.reports import merge_runs
 from lafka.runs.terminals import program
 from lafka.storage.outputs import file_at, opened_stream
 from lafka.warc.converting.packing import pack, stream

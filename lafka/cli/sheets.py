@@ -142,10 +142,10 @@ def _sqlite(path: Path, table: str, columns: Columns, rows: Iterable[Row]) -> No
 
 def _parquet(path: Path, columns: Columns, rows: Iterable[Row]) -> None:
     try:
-        import pyarrow as pa  # noqa: PLC0415  it is an extra
-        from pyarrow import parquet  # noqa: PLC0415
+        import pyarrow.parquet  # noqa: PLC0415  it is an extra
     except ImportError:
         raise BadArgument("--parquet needs pyarrow: pip install 'lafka[parquet]'") from None
+    pa, parquet = pyarrow, pyarrow.parquet
     kinds = {str: pa.string(), int: pa.int64(), bool: pa.bool_(), list: pa.string()}
     kinds[datetime] = pa.timestamp("s", tz="UTC")
     schema = pa.schema([(name, kinds[kind]) for name, kind in columns.items()])

@@ -24,7 +24,7 @@ from lafka.warc.indexes import index_lines
 from lafka.warc.indexes.base import Entry
 from lafka.warc.indexes.collections import Collection
 from lafka.warc.reading.checking import check
-from lafka.warc.reading.folders import link_flat, volumes_below
+from lafka.warc.reading.handles import link_flat, volumes_below
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

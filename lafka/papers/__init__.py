@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from lafka.papers.archive.suwafs import StoredFut as StoredFut
     from lafka.papers.archive.suwafs import Suwaf as Suwaf
     from lafka.papers.archive.texts import read_text as read_text
+    from lafka.papers.lists.futlis import shard_of as shard_of
     from lafka.papers.lists.listfiles import Excludes as Excludes
-    from lafka.papers.lists.shards import shard_of as shard_of
     from lafka.papers.outcomes import Group as Group
     from lafka.papers.outcomes import Outcome as Outcome
     from lafka.pids import Pid as Pid
@@ -41,7 +41,7 @@ _HOMES = {
     "lafka.papers.archive.suwafs": ("Fut", "StoredFut", "Suwaf"),
     "lafka.papers.archive.texts": ("read_text",),
     "lafka.papers.lists.listfiles": ("Excludes",),
-    "lafka.papers.lists.shards": ("shard_of",),
+    "lafka.papers.lists.futlis": ("shard_of",),
     "lafka.papers.outcomes": ("Group", "Outcome"),
     "lafka.pids": ("Pid",),
 }

@@ -100,9 +100,7 @@ class Capture:
 
     @property
     def is_kept(self) -> bool:
-        """True where its bytes go into the paper WARC: what was asked for, or a PDF
-        without an end.
-        """
+        """True where its bytes go into the paper WARC: as asked for, or a PDF without an end."""
         return self.outcome.is_stored or self.is_unended
 
     @property
@@ -196,9 +194,7 @@ class Trail:
         return replace(begun, earlier=(*self.earlier, replace(self, earlier=(), later=())))
 
     def whole(self) -> Trail:
-        """Return what all versions together led to, as one trail: a fut where one did, else the
-        last.
-        """
+        """Return all versions as one trail: that of a fut where one led to it, else the last."""
         trails = (*self.earlier, replace(self, earlier=()))
         if len(trails) == 1:
             return trails[0]
@@ -304,17 +300,11 @@ class Trail:
             return True
         if self.has_fut:
             return candidate.promising and self.policy.links is Links.RANKED
-        return _promises(candidate) or self._beyond < self.tail
-
-    @property
-    def _beyond(self) -> int:
-        """How many candidates were asked for that did not promise the fut."""
-        return sum(not _promises(attempt.candidate) for attempt in self.tried)
+        beyond = sum(not _promises(attempt.candidate) for attempt in self.tried)
+        return _promises(candidate) or beyond < self.tail
 
     def _citation_gave_it(self) -> bool:
-        """Return whether a fut is had, and from ``citation_pdf_url`` or the viewer that
-        it led to.
-        """
+        """Return whether ``citation_pdf_url``, or the viewer that it names, gave a fut."""
         asks = [c.ask for c in self.captures if c.is_pdf and not c.ask.origin.label]
         if any(ask.origin.found_by == CITATION_PDF_URL for ask in asks):
             return True
@@ -388,9 +378,7 @@ class Trail:
         return candidate.probability >= KEPT or not capture.ask.origin.label
 
     def _is_splap(self, capture: Capture) -> bool:
-        """Return whether *capture* is the splap once more: what many sites show who may not have
-        it.
-        """
+        """Return whether *capture* is the splap again: many sites show it in place of a PDF."""
         assert self.splap is not None
         if capture.url == self.splap.url:
             return True

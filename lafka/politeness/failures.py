@@ -39,12 +39,15 @@ _MACHINE = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM))
 
 
 @cache
-def _connection_failures() -> tuple[type[Exception], ...]:
-    # Imported when it is needed: at start-up, from the depth of our imports, Scrapy's module takes
-    # a third of a second, for it looks up the source of every frame that imports it.
+def tunnel_error() -> type[Exception]:
+    """Return Scrapy's ``TunnelError``, imported when it is needed.
+
+    At start-up, from the depth of our imports, its module takes a third of a second, for it looks
+    up the source of every frame that imports it.
+    """
     from scrapy.core.downloader.handlers.http11 import TunnelError  # noqa: PLC0415
 
-    return (*_CONNECTION_FAILURES, TunnelError)
+    return TunnelError
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
@@ -112,7 +115,7 @@ def is_connection_failure(error: BaseException) -> bool:
     """Return whether the host gave no answer at all, in time or ever: what the breaker counts."""
     if isinstance(error, IgnoreRequest) or is_bad_http(error):
         return False
-    if isinstance(error, _connection_failures()):
+    if isinstance(error, (*_CONNECTION_FAILURES, tunnel_error())):
         return True
     return isinstance(error, DownloadFailedError) and any(
         isinstance(cause, ResponseNeverReceived) for cause in causes(error)

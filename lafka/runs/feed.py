@@ -13,10 +13,13 @@ import queue
 import re
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self, cast
+from typing import IO, Any, Self, cast
 
+from scrapy import Spider
+from scrapy.crawler import Crawler
 from scrapy.exporters import CsvItemExporter
 from scrapy.settings import BaseSettings
 
@@ -29,12 +32,6 @@ from lafka.storage.outputs import csv_cell
 from lafka.storage.stopping import close_for_storage, note_storage_trouble
 from lafka.storage.threads import the_reactor
 from lafka.warc.format.sources import write_all
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
 
 URI = "lafka:outcomes"
 WAITING_MAX = 4_000
@@ -137,9 +134,7 @@ class OutcomeFeedStorage:
 
 
 def has_plain(options: Mapping[str, Any]) -> bool:
-    """Return whether a feed of these *options* has each item, and as JSON in the form of
-    ``OPTIONS``.
-    """
+    """Return whether a feed of these *options* has each item, as JSON as in ``OPTIONS``."""
     unusual = ("postprocessing", "item_classes", "item_filter", "item_export_kwargs")
     as_ours = all(options.get(name) == value for name, value in OPTIONS.items())
     return as_ours and not any(options.get(name) for name in unusual)

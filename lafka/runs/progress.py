@@ -8,25 +8,19 @@ import re
 import sys
 from collections import Counter
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from itemadapter import ItemAdapter
 from pydispatch import dispatcher
-from scrapy import signals
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.utils.asyncio import create_looping_call
+from scrapy.statscollectors import StatsCollector
+from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
+from twisted.internet.task import LoopingCall
 
 from lafka.politeness import RetryAfterMiddleware
 from lafka.runs.terminals import Terminal
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.statscollectors import StatsCollector
-    from scrapy.utils.asyncio import AsyncioLoopingCall
-    from twisted.internet.task import LoopingCall
 
 logger = logging.getLogger(__name__)
 
@@ -121,9 +115,7 @@ def host_states(crawler: Crawler) -> dict[str, int]:
 
 
 def outcome_of(item: Any) -> str | None:
-    """Return how the line of *item* ended, of whatever kind the item is; None where it is none of
-    ours.
-    """
+    """Return how the line of *item*, of any kind, ended; None where it is none of ours."""
     if not ItemAdapter.is_item(item):
         return None
     outcome = ItemAdapter(item).get("outcome")
@@ -131,9 +123,7 @@ def outcome_of(item: Any) -> str | None:
 
 
 def ended_as(item: Any) -> str | None:
-    """Return how the line of *item* ended, of a fileset by its status; None where *item* ends no
-    line.
-    """
+    """Return how the line of *item* ended, a fileset by its status; None where none did."""
     if not ItemAdapter.is_item(item) or getattr(item, "beside", False):
         return None
     status = ItemAdapter(item).get("status")

@@ -7,16 +7,20 @@ import os
 import platform
 import re
 import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol, Self
+from urllib.parse import urlsplit
 
-from scrapy import signals
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.settings import BaseSettings, default_settings
 
@@ -36,12 +40,6 @@ from lafka.storage.stopping import (
 )
 from lafka.storage.threads import Threads
 from lafka.warc.format import dates
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
 
@@ -150,7 +148,9 @@ class RunReports:
         try:
             if report is not None:
                 closing = self._closing()
-                summed = await self._threads.run(self._summed, report.values | closing)
+                values, summed = report.values | closing, None
+                if self._summarise:
+                    summed = await self._threads.run(self._summarise, values)
                 if summed is not None:
                     closing["summary"] = summed.as_json()
                 try:
@@ -163,9 +163,6 @@ class RunReports:
             if report is not None:
                 report.close()
             self._threads.stop()
-
-    def _summed(self, values: Mapping[str, Any]) -> Summed | None:
-        return self._summarise(values) if self._summarise else None
 
     def _closing(self) -> dict[str, Any]:
         stats = self._crawler.stats
@@ -204,19 +201,13 @@ class RunReports:
             live.terminal.say(text)
         if live is None or not live.terminal.has_log:
             logger.info("%s", text)
-        if warning := self._warning(summed):
+        assert self._crawler.stats is not None
+        if self._crawler.stats.get_value(TROUBLE_STAT):
+            return  # the disk stopped the crawl, which was told
+        if warning := summed.warning if summed else "":
             logger.warning("%s", warning)
             if live is not None and not live.terminal.has_log:
                 live.terminal.say(warning)
-
-    def _warning(self, summed: Summed | None) -> str:
-        """Return what *summed* warns of; nothing where the disk stopped the crawl, which
-        was told.
-        """
-        assert self._crawler.stats is not None
-        if summed is None or self._crawler.stats.get_value(TROUBLE_STAT):
-            return ""
-        return summed.warning
 
 
 def _sentence(values: Mapping[str, Any]) -> str:
@@ -273,3 +264,72 @@ def peak_memory() -> int:
         if found := re.search(r"VmHWM:\s+(\d+) kB", status):
             return int(found[1]) * 1024
     return getrusage(RUSAGE_SELF).ru_maxrss * 1024
+
+
+HOSTS = 5
+"""Hosts that a summary names."""
+WORDS = 4
+"""Outcomes of a group or host that a summary names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailingHost:
+    """A host and how its lines ended that gave no fut: outcome to number, the most first."""
+
+    name: str
+    why: Mapping[str, int]
+
+    @property
+    def failures(self) -> int:
+        return sum(self.why.values())
+
+    def as_json(self) -> dict[str, Any]:
+        return {"host": self.name, "failures": self.failures, "why": dict(self.why)}
+
+
+def failing_hosts(counts: Counter[tuple[str, str]]) -> tuple[FailingHost, ...]:
+    hosts: dict[str, Counter[str]] = {}
+    for (host, word), count in counts.items():
+        hosts.setdefault(host, Counter())[word] += count
+    most = sorted(hosts, key=lambda name: (-hosts[name].total(), name))[:HOSTS]
+    return tuple(FailingHost(name=name, why=dict(hosts[name].most_common())) for name in most)
+
+
+def group_line(group: str, words: Mapping[str, int], total: int) -> str:
+    """The line of a *group* of outcomes: how many of *total*, their share, and which outcomes."""
+    count = sum(words.values())
+    return f"  {group:<10}{count:>9,} {count / max(total, 1):6.1%}  {in_words(words)}".rstrip()
+
+
+def host_lines(hosts: tuple[FailingHost, ...]) -> Iterator[str]:
+    """Lines that name *hosts* and how their lines ended; none where there are none."""
+    if hosts:
+        yield "hosts with most failures:"
+    for host in hosts:
+        yield f"  {printable(host.name)}: {host.failures:,} ({in_words(host.why)})"
+
+
+def host_of(futli: str) -> str:
+    with suppress(ValueError):
+        return urlsplit(futli).hostname or ""
+    return ""
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def in_words(counts: Mapping[str, int]) -> str:
+    """``not-found 12, dns 8``."""
+    told = [f"{word} {count:,}" for word, count in [*counts.items()][:WORDS]]
+    return ", ".join(told + ["..."] * (len(counts) > WORDS))
+
+
+def in_time(seconds: float) -> str:
+    """``2 h 5 min``, ``3 min 20 s`` or ``4.2 s``."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes = round(seconds) // 60
+    if minutes < 60:
+        return f"{minutes} min {round(seconds) % 60} s"
+    return f"{minutes // 60:,} h {minutes % 60} min"

@@ -24,6 +24,7 @@ from lafka.errors import BadReport, StorageTrouble
 from lafka.storage import drafts
 from lafka.storage.folders import DRAFT, make_folders
 from lafka.storage.locks import is_at, is_locked, lock_file
+from lafka.warc.format.sources import FileSource
 
 FORMAT = 1
 SUFFIX = ".json"
@@ -104,13 +105,11 @@ def _read(fd: int, path: Path) -> Values:
         raise BadReport(path, f"no report of a run: {error}") from None
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise BadReport(path, f"no report of a run, of format {FORMAT}")
-    if not isinstance(values.get("done"), bool) or not _is_reason(values.get("reason", 0)):
+    if not isinstance(values.get("done"), bool) or not isinstance(
+        values.get("reason", 0), str | None
+    ):
         raise BadReport(path, "it does not say whether its run is done, or why it ended")
     return values
-
-
-def _is_reason(value: object) -> bool:
-    return value is None or isinstance(value, str)
 
 
 class OpenReport:
@@ -169,14 +168,10 @@ def last_of_list(root: Path, of_list: Mapping[str, Any], *, before: str) -> Repo
             report = Report.load(name)
             of = report.values.get("list")
             is_same = isinstance(of, dict) and (of.get("path"), of.get("shard")) == wanted
-            if is_same and _has_lines(name):
+            feed = name.with_suffix(".jsonl")
+            if is_same and feed.is_file() and feed.stat().st_size > 0:
                 return report
     return None
-
-
-def _has_lines(report: Path) -> bool:
-    feed = report.with_suffix(".jsonl")
-    return feed.is_file() and feed.stat().st_size > 0
 
 
 def _paths(root: Path) -> list[Path]:
@@ -335,3 +330,68 @@ class Tally:
             "requests": self.requests,
             "errors": self.errors,
         }
+
+
+_PIECE = 1 << 20
+
+
+def merge_runs(source: Path, target: Path, *, dry: bool = False) -> Iterator[str]:
+    """Take feeds and closed reports of the archive at *source* into that at *target*.
+
+    Yields a sentence for each that is in the way, and leaves it. Of a feed that goes on its whole
+    lines are taken; the report of a run that lives, or was killed, is not. ``StorageTrouble``.
+    """
+    for path in sorted((source / "runs").glob("*.json*")):
+        ours = target / "runs" / path.name
+        if path.name.startswith("."):
+            continue
+        try:
+            if path.suffix == ".jsonl":
+                yield from _merge_feed(path, ours, dry=dry)
+            elif path.suffix == ".json":
+                yield from _merge_report(path, ours, dry=dry)
+        except OSError as error:
+            raise StorageTrouble(error.filename or path, error) from error
+
+
+def _merge_feed(theirs: Path, ours: Path, *, dry: bool) -> Iterator[str]:
+    end = _end_of_lines(theirs)
+    held = ours.stat().st_size if ours.exists() else 0
+    common = min(held, end)
+    begins = zip(_pieces(theirs, 0, common), _pieces(ours, 0, common), strict=True)
+    if any(one != other for one, other in begins):
+        yield f"{ours} and {theirs} are feeds of one run, and differ"
+    elif end > held and not dry:
+        drafts.replace(ours, _pieces(theirs, 0, end))
+
+
+def _end_of_lines(feed: Path) -> int:
+    """Return the byte behind the last whole line."""
+    size = feed.stat().st_size
+    for begin in range(max(0, size - _PIECE), -_PIECE, -_PIECE):
+        piece = b"".join(_pieces(feed, max(0, begin), min(size, begin + _PIECE)))
+        if b"\n" in piece:
+            return max(0, begin) + piece.rindex(b"\n") + 1
+    return 0
+
+
+def _pieces(path: Path, begin: int, end: int) -> Iterator[bytes]:
+    if begin < end:
+        with path.open("rb") as file:
+            yield from FileSource(file.fileno(), begin, end - begin).chunks()
+
+
+def _merge_report(theirs: Path, ours: Path, *, dry: bool) -> Iterator[str]:
+    try:
+        found = Report.load(theirs)
+        known = Report.load(ours) if ours.exists() else None
+    except BadReport as error:
+        yield str(error)
+        return
+    if found.reason in (None, KILLED):
+        return
+    if known is None or known.reason in (None, KILLED):
+        if not dry:
+            drafts.replace(ours, [theirs.read_bytes()])
+    elif known.values != found.values:
+        yield f"{ours} and {theirs} are reports of one run, and differ"

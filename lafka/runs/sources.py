@@ -70,9 +70,7 @@ class Outside:
 
 
 def outside(environ: Mapping[str, str], files: Iterable[str | Path]) -> Outside:
-    """Return what *environ* and *files*, the strongest last, say; ``BadArgument`` for a damaged
-    file.
-    """
+    """Return what *environ* and *files*, the strongest last, say; ``BadArgument``."""
     settings: dict[str, Setting] = {}
     unknown: list[str] = []
     for said in [*_of_files([*files], unknown), *_of_environment(environ)]:
@@ -177,9 +175,7 @@ def _of_files(files: list[str | Path], passed_over: list[str]) -> Iterator[Setti
 
 
 def _sections(path: Path) -> dict[str, dict[str, str]]:
-    """Return the sections of the file *path*, none where it is not there; ``BadArgument``,
-    ``OSError``.
-    """
+    """Return the sections of the file *path*, none where none is; ``BadArgument``, ``OSError``."""
     parser = ConfigParser(interpolation=None)  # a "%" of a URL is one
     try:
         with path.open(encoding="utf-8") as file:

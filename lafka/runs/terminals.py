@@ -9,12 +9,9 @@ import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any, Self
 
 from lafka.errors import printable
-
-if TYPE_CHECKING:
-    from typing import Self
 
 ERASE = "\r\x1b[K"
 SEPARATOR = " | "

@@ -7,11 +7,12 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scrapy.settings import default_settings
+from scrapy.settings import BaseSettings, default_settings
 
 from lafka.capture.addresses import networks
 from lafka.capture.rawfiles import load_settings
@@ -20,9 +21,6 @@ from lafka.errors import BadArgument
 from lafka.runs.sources import KNOWN, PREFIX, PRIORITIES, here, meant
 from lafka.warc.errors import BadValue
 from lafka.warc.format.dates import WarcDate
-
-if TYPE_CHECKING:
-    from scrapy.settings import BaseSettings
 
 
 def check(settings: BaseSettings) -> None:
@@ -85,15 +83,6 @@ def _log_level(settings: BaseSettings) -> None:
         raise BadArgument(f"LOG_LEVEL={value!r} is none of {known}")
 
 
-def positive(settings: BaseSettings, name: str) -> int:
-    """The setting *name* as a whole number from 1; ``BadArgument``."""
-    return _whole(settings, name, 1)
-
-
-def _natural(settings: BaseSettings, name: str) -> int:
-    return _whole(settings, name, 0)
-
-
 def _whole(settings: BaseSettings, name: str, least: int) -> int:
     value = settings.get(name)
     try:
@@ -105,20 +94,9 @@ def _whole(settings: BaseSettings, name: str, least: int) -> int:
     return number
 
 
-def _seconds(settings: BaseSettings, name: str) -> None:
-    _number(settings, name, "a number of seconds")
-
-
-def _rate(settings: BaseSettings, name: str) -> None:
-    _number(settings, name, "a number of bytes a second")
-
-
-def _share(settings: BaseSettings, name: str) -> None:
-    _number(settings, name, "a share")
-
-
-def _days(settings: BaseSettings, name: str) -> None:
-    _number(settings, name, "a number of days")
+positive = partial(_whole, least=1)
+"""The setting of a name as a whole number from 1; ``BadArgument``."""
+_natural = partial(_whole, least=0)
 
 
 def _number(settings: BaseSettings, name: str, what: str) -> None:
@@ -129,6 +107,12 @@ def _number(settings: BaseSettings, name: str, what: str) -> None:
         number = math.nan
     if not 0 <= number < math.inf:
         raise BadArgument(f"{name}={value!r} has to be {what} from 0")
+
+
+_seconds = partial(_number, what="a number of seconds")
+_rate = partial(_number, what="a number of bytes a second")
+_share = partial(_number, what="a share")
+_days = partial(_number, what="a number of days")
 
 
 def _truth(settings: BaseSettings, name: str) -> None:
@@ -159,16 +143,12 @@ def size(settings: BaseSettings, name: str) -> int:
     return int(found[1]) * _UNITS[(found[2] or "").upper()]
 
 
-def _one_of(*words: str) -> Callable[[BaseSettings, str], None]:
+def _one_of(*words: str) -> Check:
     def check(settings: BaseSettings, name: str) -> None:
         if settings.get(name) not in words:
             raise BadArgument(f"{name}={settings.get(name)!r} is none of {', '.join(words)}")
 
     return check
-
-
-def _networks(settings: BaseSettings, name: str) -> None:
-    networks(settings.getlist(name))
 
 
 def _paths(settings: BaseSettings, name: str) -> None:
@@ -186,16 +166,6 @@ def _date(settings: BaseSettings, name: str) -> None:
         raise BadArgument(f"{name}={text!r} is no date as 2026-11-20T10:11:12Z") from None
 
 
-def _miss(settings: BaseSettings, name: str) -> None:
-    if settings.get(name) not in MISSES:
-        raise BadArgument(f"{name}={settings.get(name)!r} is none of {', '.join(MISSES)}")
-
-
-def _warc_settings(settings: BaseSettings, name: str) -> None:
-    if settings.get(name):
-        load_settings(settings[name])
-
-
 def metrics_address(settings: BaseSettings, name: str = "LAFKA_METRICS") -> tuple[str, int]:
     """Return address and port of the setting *name*; ``BadArgument`` where it is set to neither."""
     text = str(settings.get(name) or "")
@@ -209,17 +179,19 @@ def metrics_address(settings: BaseSettings, name: str = "LAFKA_METRICS") -> tupl
     raise BadArgument(f"{name}={text!r} is no address as 127.0.0.1:9410")
 
 
-def _metrics(settings: BaseSettings, name: str) -> None:
-    if settings.get(name):
-        metrics_address(settings, name)
-
-
 def _folder(settings: BaseSettings, name: str) -> None:
     if settings.get(name) and not Path(settings[name]).is_dir():
         raise BadArgument(f"{name}={settings[name]!r} is no folder")
 
 
-_CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
+Check = Callable[[BaseSettings, str], Any]
+
+
+def _where_set(check: Check) -> Check:
+    return lambda settings, name: settings.get(name) and check(settings, name)
+
+
+_CHECKS: dict[str, Check] = {
     "LAFKA_LINKS_MAX": positive,
     "LAFKA_TRAILS_MAX": positive,
     "LAFKA_WRITERS": positive,
@@ -233,7 +205,7 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_CRAWL_DELAY_MAX": _seconds,
     "LAFKA_GATE_PATIENCE": _seconds,
     "LAFKA_PROGRESS_INTERVAL": _seconds,
-    "LAFKA_METRICS": _metrics,
+    "LAFKA_METRICS": _where_set(metrics_address),
     "LAFKA_SHUTDOWN_TIMEOUT": _seconds,
     "LAFKA_LOSS_SHARE": _share,
     "LAFKA_LOSS_DAYS": _days,
@@ -242,12 +214,12 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_KEEP_RAW": _truth,
     "LAFKA_LOOK_INSIDE": _truth,
     "LAFKA_TLS_STRICT": _truth,
-    "LAFKA_ALLOWED_NETWORKS": _networks,
-    "LAFKA_WARC_SETTINGS": _warc_settings,
+    "LAFKA_ALLOWED_NETWORKS": lambda settings, name: networks(settings.getlist(name)),
+    "LAFKA_WARC_SETTINGS": _where_set(lambda settings, name: load_settings(settings[name])),
     "LAFKA_SPOOL_DIR": _folder,
     "LAFKA_WAYBACK": _paths,
     "LAFKA_WAYBACK_TIME": _date,
-    "LAFKA_WAYBACK_MISS": _miss,
+    "LAFKA_WAYBACK_MISS": _one_of(*MISSES),
     "LAFKA_FILESET_MAX_TOTAL": size,
     "LAFKA_FILESET_MAX_FILES": positive,
     "LAFKA_FILESET_MAX_FILE": size,

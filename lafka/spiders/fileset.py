@@ -12,9 +12,12 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from scrapy import Spider, signals
+from scrapy.crawler import Crawler
+from scrapy.settings import BaseSettings
+from scrapy.statscollectors import StatsCollector
 
 from lafka.capture.run import Run
 from lafka.errors import BadList, Stopped, StorageTrouble
@@ -51,11 +54,6 @@ from lafka.storage.stopping import (
     stopping_for,
 )
 from lafka.storage.threads import run_aside, the_reactor
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
-    from scrapy.statscollectors import StatsCollector
 
 BROKER_TROUBLE = "broker-trouble"
 """Finish reason of a crawl that a Kafka broker stopped."""
@@ -169,9 +167,7 @@ class FilesetSpider(Spider):
     # The input --------------------------------------------------------------------------
 
     async def start(self) -> AsyncIterator[Any]:
-        """Yield what is to be stored and told, as ingests come to it; their requests go by the
-        engine.
-        """
+        """Yield what is to be stored and told; the requests of ingests go by the engine."""
         self._meet_brokers()
         reading = asyncio.ensure_future(self._read())
         counting = asyncio.ensure_future(self._count_lines())

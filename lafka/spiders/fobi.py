@@ -9,10 +9,12 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.http import Response
+from scrapy.settings import BaseSettings
 from twisted.python.failure import Failure
 
 from lafka.archec.files.fobi_recovery import Obis, recover_fobis
@@ -42,10 +44,6 @@ from lafka.spiders.road import RoadSpider
 from lafka.storage.folders import make_folders
 from lafka.storage.stopping import stopping_for
 from lafka.warc.format import dates
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
 
 ASKED_KEY = "lafka_fobi"
 """Key of ``request.meta``: the FobiAsk that the request is for."""

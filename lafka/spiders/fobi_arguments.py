@@ -28,9 +28,7 @@ _YES = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": 
 
 
 def choice_of(settings: BaseSettings, given: Mapping[str, str]) -> Choice:
-    """Return which fobis are wanted; ``BadArgument`` or ``BadList``, one sentence, for what cannot
-    be.
-    """
+    """Return which fobis are wanted; ``BadArgument`` or ``BadList``, one sentence."""
     refuse_unknown_arguments(given, ARGUMENTS)
     if given.get("check", "0") != "0":  # the command crawl takes it away
         raise BadArgument("check=1 is for the command crawl alone")
@@ -92,9 +90,7 @@ def _ids(path: str) -> tuple[str, ...]:
 
 
 def _excluded(path: str) -> Callable[[str], bool]:
-    """Return whether a handle is among the pids and patterns of the file *path*, the main
-    crawl's.
-    """
+    """Return what tells handles among the pids and patterns of the file *path*."""
     scheme = SCHEMES["RePEc"]
     excludes = Excludes.load(path, scheme)
 

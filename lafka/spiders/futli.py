@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.http import Response
+from scrapy.settings import BaseSettings
 from twisted.python.failure import Failure
 
 from lafka.capture.failures import is_bug
@@ -32,10 +34,10 @@ from lafka.errors import (
 )
 from lafka.items import TrailItem, held_entry, item_of
 from lafka.papers.archive.archives import Archive
+from lafka.papers.archive.suwafs import Fut
 from lafka.papers.crawling.arguments import ARGUMENTS, FutliArguments, is_fleet
-from lafka.papers.crawling.captures import ASK_KEY, capture_of, page_of
+from lafka.papers.crawling.captures import ASK_KEY, FutReaders, can_look, capture_of, page_of
 from lafka.papers.crawling.heldlines import HeldLines
-from lafka.papers.crawling.insides import FutReaders, can_look
 from lafka.papers.crawling.pages import PageReaders, read_first, tail_of
 from lafka.papers.crawling.summaries import FeedTally, RunSummary
 from lafka.papers.finders import Page
@@ -43,6 +45,7 @@ from lafka.papers.lists.futlis import Feeder, Line
 from lafka.papers.lists.inputs import FileInput, Input
 from lafka.papers.outcomes import Outcome
 from lafka.papers.walk import Ask, Capture, Past, Trail
+from lafka.pids import Scheme
 from lafka.politeness.failures import not_the_sites
 from lafka.politeness.feeder import HostFeeder
 from lafka.runs import validation
@@ -56,11 +59,7 @@ from lafka.storage.threads import Threads, run_aside, the_reactor
 from lafka.warc.format import dates
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
-
-    from lafka.papers.archive.suwafs import Fut
-    from lafka.pids import Scheme
+    from lafka.papers.crawling.fleets import Fleet
 
 ALONE = (
     "Each host of the list is asked by one shard alone, but a redirect may lead to a host that"
@@ -101,10 +100,7 @@ class FutliSpider(RoadSpider[Line]):
         if arguments.legacy:
             GatewayClient(arguments.legacy).check()
         if arguments.is_fleet:
-            from lafka.papers.crawling.fleets import Fleet, worker_name  # noqa: PLC0415
-
-            Fleet.load(arguments.input, settings)
-            worker_name(settings)
+            _fleet(arguments, settings)
         arguments.archive()
 
     @staticmethod
@@ -198,16 +194,15 @@ class FutliSpider(RoadSpider[Line]):
         return FileInput(arguments.input, read, scheme, seen.as_json, arguments.shard)
 
     def _fleet_input(self, scheme: Scheme) -> Input:
-        # Here, for a crawl of a file imports nothing of Kafka.
-        from lafka.jobs.dead import burying  # noqa: PLC0415
+        from lafka.jobs.dead import burying  # noqa: PLC0415  a crawl of a file needs no Kafka
         from lafka.papers.crawling.fleetinput import FleetInput  # noqa: PLC0415
-        from lafka.papers.crawling.fleets import Fleet, worker_name  # noqa: PLC0415
 
         settings = self.crawler.settings
+        fleet, worker = _fleet(self.arguments, settings)
         return FleetInput(
-            Fleet.load(self.arguments.input, settings),
+            fleet,
             scheme,
-            worker_name(settings),
+            worker,
             bury=burying(self.run.root / "runs" / f"{self.run.name}.dead.jsonl"),
             failed=self._input_failed,
             patience=settings.getfloat("LAFKA_FLEET_PATIENCE"),
@@ -306,7 +301,7 @@ class FutliSpider(RoadSpider[Line]):
         return {
             "job": self.__dict__.get(GUESTS[0]),
             "list": {
-                "path": path if _is_no_file(path) else str(Path(path).absolute()),
+                "path": path if path == "-" or is_fleet(path) else str(Path(path).absolute()),
                 "whole": False,
                 "lines": None,
                 "bytes": None,
@@ -451,8 +446,11 @@ class FutliSpider(RoadSpider[Line]):
             self.insides.stop()
 
 
-def _is_no_file(path: str) -> bool:
-    return path == "-" or is_fleet(path)
+def _fleet(arguments: FutliArguments, settings: BaseSettings) -> tuple[Fleet, str]:
+    """The fleet that the input names, and the name of this worker; ``BadArgument``."""
+    from lafka.papers.crawling.fleets import Fleet, worker_name  # noqa: PLC0415
+
+    return Fleet.load(arguments.input, settings), worker_name(settings)
 
 
 def _unasked(ask: Ask, error: ValueError) -> Capture:

@@ -6,18 +6,15 @@ from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
+from scrapy import Request, Spider
+from scrapy.settings import BaseSettings
 from scrapy.spiderloader import SpiderLoader
 from scrapy.utils.spider import iter_spider_classes
 
 import lafka
 from lafka.capture.run import warc_settings
 from lafka.errors import BadArgument, printable
-
-if TYPE_CHECKING:
-    from scrapy import Request, Spider
-    from scrapy.settings import BaseSettings
 
 
 def user_agent(settings: BaseSettings) -> str:
@@ -66,9 +63,7 @@ class LoaderByName:
 
 
 def _is_there(place: str) -> bool:
-    """Return whether there is a module *place*; what is above it may be no package, or
-    not there.
-    """
+    """Return whether there is a module *place*; its parent may be no package, or missing."""
     try:
         return find_spec(place) is not None
     except ModuleNotFoundError:

@@ -12,12 +12,13 @@ from abc import abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 from urllib.parse import urlsplit
 
-from scrapy import Spider, signals
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.http import Response
-from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.asyncio import call_later
 from twisted.python.failure import Failure
 
@@ -29,9 +30,9 @@ from lafka.politeness.canary import Canary
 from lafka.politeness.failures import not_the_sites
 from lafka.politeness.feeder import AnyLine, HostFeeder
 from lafka.politeness.places import Places
-from lafka.runs.garbage import keep_what_stands, look_rarely
 from lafka.runs.reporting import RunReports
 from lafka.spiders.loading import user_agent
+from lafka.storage.limits import keep_what_stands, look_rarely
 from lafka.storage.stopping import (
     HOPELESS_STAT,
     LIST_STAT,
@@ -40,11 +41,6 @@ from lafka.storage.stopping import (
     stop_for_storage,
 )
 from lafka.storage.threads import run_aside
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
 
 _BATCH = 64
 OFF = {
@@ -138,9 +134,7 @@ class RoadSpider(Spider, Generic[AnyLine]):
 
     @abstractmethod
     async def started(self, lines: list[AnyLine]) -> list[Request | Any]:
-        """Return what each of *lines* begins with: requests, or items of those that are
-        not asked.
-        """
+        """Return what *lines* begin with: requests, or items of those that are not asked."""
 
     @abstractmethod
     def number_of(self, meta: Mapping[str, Any]) -> int | None:
@@ -148,9 +142,7 @@ class RoadSpider(Spider, Generic[AnyLine]):
 
     @abstractmethod
     def report_fields(self) -> dict[str, Any]:
-        """Return what the run's report says of this crawl (docs/formats.md, "The report
-        of a run").
-        """
+        """Return what the report says of this crawl (docs/formats.md, "The report of a run")."""
 
     @property
     def room(self) -> int:
@@ -170,7 +162,9 @@ class RoadSpider(Spider, Generic[AnyLine]):
             raw = self.run.raw
             folder = (await raw.in_order(raw.log)).folder
             feeder = self.feeder = self.new_feeder(folder / "list.sqlite")
-            self._give_places(feeder)
+            self.places = Places(feeder, trails_max=self.trails_max, freed=self._wake.set)
+            scheduled = signals.request_scheduled
+            self.crawler.signals.connect(self.request_scheduled, signal=scheduled)
             loading = asyncio.ensure_future(self._load(feeder))
             while not feeder.exhausted:
                 lines = self.places.take(self.room)
@@ -228,10 +222,6 @@ class RoadSpider(Spider, Generic[AnyLine]):
 
     # Hosts --------------------------------------------------------------------------------
 
-    def _give_places(self, feeder: HostFeeder[AnyLine]) -> None:
-        self.places = Places(feeder, trails_max=self.trails_max, freed=self._wake.set)
-        self.crawler.signals.connect(self.request_scheduled, signal=signals.request_scheduled)
-
     def request_scheduled(self, request: Request) -> None:
         """A start that was redirected to another host leaves its own host free for the next."""
         number = self.number_of(request.meta)
@@ -255,9 +245,7 @@ class RoadSpider(Spider, Generic[AnyLine]):
         self.canaries[True].answered(last_found())
 
     def is_ours(self, error: BaseException) -> bool:
-        """Return whether *error* is no site's, so that the next run asks again; the
-        disk's is told.
-        """
+        """Return whether *error* is no site's, so that the next run asks again; tell the disk's."""
         trouble = not_the_sites(error)
         if isinstance(trouble, StorageTrouble):
             stop_for_storage(self.crawler, trouble)

@@ -39,18 +39,14 @@ def lock_file(path: Path, flags: int, *, wait: bool = True) -> int | None:
 
 
 def is_at(fd: int, path: Path) -> bool:
-    """Return whether *path* still names the file that *fd* is: another process may have
-    renamed it.
-    """
+    """Return whether *path* still names the file *fd*: another process may have renamed it."""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(fd), path.stat())
     return False
 
 
 def is_locked(fd: int) -> bool:
-    """Return whether another process has the lock of *fd*, which then is shared until it
-    is closed.
-    """
+    """Return whether another process has the lock of *fd*; else it is shared until closed."""
     try:
         lock(fd, shared=True, wait=False)
     except BlockingIOError:

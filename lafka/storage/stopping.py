@@ -6,16 +6,14 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 
 from lafka.errors import MachineTrouble, StorageTrouble
 from lafka.storage.limits import RAISES
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
 
 STORAGE_TROUBLE = "storage-trouble"
 """Finish reason of a crawl that the disk stopped."""

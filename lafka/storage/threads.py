@@ -205,9 +205,7 @@ def the_reactor() -> Any:
 
 
 def awaited(future: Future[T]) -> Awaitable[T]:
-    """Return what comes of *future*, told in the thread of the loop; its work cannot be
-    called off.
-    """
+    """Return what comes of *future*, in the thread of the loop; it cannot be called off."""
     if is_asyncio_available():
         inner = asyncio.wrap_future(future)
         # Where who waits is cancelled a shield forgets it, and asyncio logs the traceback.

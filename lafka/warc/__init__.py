@@ -21,11 +21,10 @@
 
 ``reading``:
 
-``volumes``, ``stored``   a plain or compressed file, and a record where it lies in one
+``volumes``, ``stored``   a plain or compressed file; a record where it lies in one, its digests
 ``scanning``, ``framing`` from record to record over whatever lies between; where a header ends
 ``handles``               the file of a volume, or the part of one; any stream as one
 ``streams``               a volume as one stream of plain bytes
-``blocks``                the digests in a record, computed again
 ``checking``              a volume held to the standard, digests and all
 
 ``converting``:
@@ -40,8 +39,7 @@
 ``indexes``, CDX, CDXJ and SQLite, built, attached, searched:
 
 ``surts``                 keys under which indexes sort URLs
-``collections``           many volumes and indexes as one: search, revisits, segments
-``events``                records of one capture, and where an answer led
+``collections``           many volumes and indexes as one: search, revisits, segments, redirects
 
 What most people need is here too, and is imported when it is first asked for:
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from lafka.witness.tables import HEADER_LIMIT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from lafka.witness.headers import HEADER_LIMIT
 
 _MARK = b"%PDF-"
 _MARK_WITHIN = 1024
@@ -152,9 +150,7 @@ def _codings(value: bytes) -> tuple[str, ...]:
 
 
 def pdf_offset(kind: str, block: RecordBlock, entity: HttpEntity | None) -> int | None:
-    """Return where in the file a PDF begins literally; None where the record, of type *kind*, has
-    none.
-    """
+    """Return where a PDF begins literally; None where the record, of type *kind*, has none."""
     if kind not in ("response", "resource", "conversion"):
         return None
     if entity is not None and entity.transfer:

@@ -6,12 +6,10 @@ docs/problems.md explains each code of papers and filesets, docs/archec.md those
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
+from pathlib import Path
+from typing import Any, Literal
 
 Severity = Literal["error", "warning"]
 Fault = tuple[str, str]

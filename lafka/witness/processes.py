@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import signal
-from concurrent.futures import ProcessPoolExecutor
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from concurrent.futures import Future
-    from multiprocessing.context import BaseContext
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing.context import BaseContext
+from typing import Any
 
 _CAN_WAIT = hasattr(signal, "pthread_sigmask")  # not on Windows
 

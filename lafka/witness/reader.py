@@ -11,9 +11,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from lafka.witness.blocks import (
     HttpEntity,
@@ -24,17 +26,15 @@ from lafka.witness.blocks import (
     pdf_offset,
 )
 from lafka.witness.digests import differences, hash_block, hashers_for, stated_digests
-from lafka.witness.headers import has_plain_lines, parse
-from lafka.witness.problems import FileProblem, problem
-from lafka.witness.tables import DIGITS, HEADER_LIMIT, HTTP_TYPE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from concurrent.futures import Executor
-    from pathlib import Path
-
-    from lafka.witness.headers import RecordHeader
-    from lafka.witness.problems import Fault
+from lafka.witness.headers import (
+    DIGITS,
+    HEADER_LIMIT,
+    HTTP_TYPE,
+    RecordHeader,
+    has_plain_lines,
+    parse,
+)
+from lafka.witness.problems import Fault, FileProblem, problem
 
 _CHUNK = 1 << 18
 _WINDOW = 1 << 14

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Hashable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +16,7 @@ from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 from twisted.web.client import ResponseNeverReceived
 
-from lafka.capture.client.connections import IDLE, Client
+from lafka.capture.client.connections import IDLE, Client, Connection
 from lafka.capture.client.requests import wire_request
 from lafka.capture.exchanges import Exchange
 from lafka.capture.recording import ReadingLimits, Tap, UnaskedBytes
@@ -57,9 +58,16 @@ class Wire(StringTransport):
     def __init__(self, peer: Any) -> None:
         super().__init__(peerAddress=peer)
         self._near, self.far = socket.socketpair()
+        self._first = b""
 
     def fileno(self) -> int:
         return self._near.fileno()
+
+    def value(self) -> bytes:
+        """What was written: the first request past the transport."""
+        with suppress(BlockingIOError):
+            self._first += self.far.recv(65536, socket.MSG_DONTWAIT)
+        return self._first + super().value()
 
     def close(self) -> None:
         self._near.close()
@@ -269,6 +277,41 @@ def test_more_than_was_asked_for_leaves_the_first_answer_what_it_is(net: Net) ->
     assert net.wires[0].gone
     Asking(net, client)
     net.connect().bring(WHOLE)
+    assert net.wires[1].gone
+
+
+@pytest.mark.parametrize("answer", [WHOLE, WHOLE.replace(b"200 OK", b"404 Not Found")])
+def test_what_crosses_a_request_on_a_kept_one_answers_nobody(
+    net: Net, monkeypatch: pytest.MonkeyPatch, answer: bytes
+) -> None:
+    """The far end's kernel has all of the first request, and none of the second."""
+    acknowledged = iter((1, 1_000_000, 1_000_000, 1_000_000))
+    monkeypatch.setattr(Connection, "_acknowledged", lambda _: next(acknowledged))
+    client = Client(net, None, kept=1)
+    first = Asking(net, client)
+    wire = net.connect()
+    wire.bring(WHOLE)
+    second = Asking(net, client)
+    wire.bring(answer)
+    assert first.ended == [None]
+    assert second.ended[0].check(UnaskedBytes)
+    assert wire.gone
+    monkeypatch.undo()
+    Asking(net, client)
+    net.connect().bring(WHOLE)
+    assert net.wires[1].gone  # such a host has none kept
+
+
+def test_a_body_behind_the_head_that_was_asked_for_is_more(net: Net) -> None:
+    client = Client(net, None, kept=1)
+    head = Asking(net, client, method="HEAD")
+    net.connect().bring(WHOLE)
+    assert head.ended == [None]
+    assert head.tap.exchange.response.size == len(WHOLE) - 2
+    assert net.wires[0].gone
+    again = Asking(net, client)
+    net.connect().bring(WHOLE)
+    assert again.ended == [None]
     assert net.wires[1].gone
 
 

@@ -510,7 +510,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
                 ],
             ),
             "limited": (
-                {**settings, "LAFKA_MAX_PAYLOAD": 200_000, "LAFKA_STALL_TIMEOUT": 0.5},
+                {**settings, "LAFKA_MAX_PAYLOAD": 200_000, "LAFKA_STALL_TIMEOUT": 3},
                 [asked(limited.url, name, case) for name, case in LIMITED.items()],
             ),
             "busy": (
@@ -679,7 +679,7 @@ def test_what_is_not_wanted_is_not_read_on(crawled):
 
 def test_no_progress_is_told_apart_from_a_slow_whole(crawled):
     for name in ("stalled", "stalled-without-length"):
-        assert "no byte for 0.5 seconds" in result_of(crawled, "limited", name)["message"]
+        assert "no byte for 3 seconds" in result_of(crawled, "limited", name)["message"]
     assert "took longer than 0.5 seconds" in result_of(crawled, "http", "slow")["message"]
 
 

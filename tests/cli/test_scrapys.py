@@ -88,7 +88,8 @@ def test_parse_begins_no_spider_of_a_list(spider: str, site: SmallSite) -> None:
 @pytest.mark.forms(count=1)
 @BOTH
 def test_bench_crawls_its_own_server(program: str) -> None:
-    found = done(program, "bench", "-s", "CLOSESPIDER_TIMEOUT=2", allowed="")
+    settings = ("-s", "CLOSESPIDER_PAGECOUNT=5", "-s", "CLOSESPIDER_TIMEOUT=600")
+    found = done(program, "bench", *settings, allowed="")
     assert found.returncode == 0, found.stderr
     assert "'downloader/response_status_count/200'" in found.stderr
 

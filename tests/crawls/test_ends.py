@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from lafka.runs.signals import STOPPED
+from lafka.runs.exits import STOPPED
 from lafka.runs.terminals import ERASE
 from tests import starts
 from tests.crawls.running import ROOT, Crawl, command, crawl

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import lafka
+from lafka.runs.exits import STOPPED
 from lafka.runs.reports import Report
-from lafka.runs.signals import STOPPED
 from tests import starts
 from tests.crawls.running import ROOT, Crawl, crawl, outcomes
 from tests.sites.papers import MAIN, OTHER, SmallSite, as_pdf, pdf

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lafka.runs.signals import STOPPED
+from lafka.runs.exits import STOPPED
 from tests.crawls.running import Crawl, check, crawl, futs, outcomes
 from tests.crawls.standstill import BEGUN
 from tests.sites.papers import MAIN, OTHER, SmallSite, page

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import pytest
 
@@ -22,8 +22,6 @@ from tests.sites.papers import as_pdf, meta, page, pdf
 from tests.sites.raw_bytes import Answer, RawSite, server_context
 from tests.sites.server import Server, _parsed, chunked, redirect, reply
 
-PAPERS = 6
-"""At each host; the answers for every other one are doubled."""
 GARBAGE = b"\0\r\n\r\nrubbish\r\n\r\n"
 INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
 NO_CONTENT = b"HTTP/1.1 204 No Content\r\n\r\n"
@@ -80,15 +78,19 @@ KINDS = (
 )
 
 
+LONG = pytest.mark.long("a crawl of 2,000 papers")
+
+
 def host_of(number: int) -> str:
     return f"127.0.30.{number + 1}"
 
 
 class TwiceSite(Server):
-    """A host for each kind."""
+    """*hosts*, each of the next kind, with so many *papers* each; every other one is doubled."""
 
-    def __init__(self, context: ssl.SSLContext) -> None:
-        self._kinds = {host_of(number): kind for number, kind in enumerate(KINDS)}
+    def __init__(self, context: ssl.SSLContext, hosts: int, papers: int) -> None:
+        self._papers = papers
+        self._kinds = {host_of(number): KINDS[number % len(KINDS)] for number in range(hosts)}
         tls = {host: context for host, kind in self._kinds.items() if kind.tls}
         super().__init__(tuple(self._kinds), tls)
         self._due: dict[socket.socket, bytes] = {}
@@ -103,7 +105,7 @@ class TwiceSite(Server):
         return f"RePEc:tst:twice:{host}-{number}"
 
     def papers(self) -> Iterator[tuple[Kind, str, int]]:
-        return ((k, host, n) for host, k in self._kinds.items() for n in range(PAPERS))
+        return ((k, host, n) for host, k in self._kinds.items() for n in range(self._papers))
 
     def list(self) -> str:
         return "".join(f"{self.pid(h, n)}\t{self.url(h, n)}\n" for _, h, n in self.papers())
@@ -149,7 +151,7 @@ class TwiceSite(Server):
     def _is_doubled(self, kind: Kind, target: str) -> bool:
         if kind.first == "robots":
             return target == "/robots.txt"
-        return target in ("/0", "/2", "/4")
+        return target[1:].isdigit() and int(target[1:]) % 2 == 0
 
     def _own(self, kind: Kind, host: str, target: str) -> bytes:
         """The right answer."""
@@ -182,10 +184,16 @@ class Crawled:
     run: Run
 
 
-@pytest.fixture(scope="module")
-def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
+@pytest.fixture(
+    scope="module",
+    params=[(len(KINDS), 6), pytest.param((100, 20), marks=LONG)],
+    ids=["each-kind", "hundred-hosts"],
+)
+def crawled(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Crawled]:
     folder = tmp_path_factory.mktemp("twice")
-    with TwiceSite(server_context(folder)) as site:
+    with TwiceSite(server_context(folder), *request.param) as site:
         (folder / "list.tsv").write_text(site.list())
         settings: dict[str, Any] = {"DOWNLOAD_DELAY": 0, "LAFKA_HOST_FAILURES_MAX": 0}
         run = crawl(folder / "archive", folder / "list.tsv", **settings)
@@ -267,3 +275,50 @@ def test_what_a_server_says_before_it_is_asked_is_nobodys_answer(tls: bool, tmp_
     assert found == own
     assert len(site.requests) == 4
     assert site.connections == 4 + len(GREETED)
+
+
+class CrossingSite(RawSite):
+    """Answers some connections when a request has begun to come and cannot have come whole.
+
+    A connection takes so few bytes that the rest of a long URL waits until they are read.
+    """
+
+    def __init__(self, *args: Any, first: dict[int, bytes], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._first = first
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2304)
+        return self
+
+    def _serve(self, connection: socket.socket, number: int) -> None:
+        if number not in self._first:
+            super()._serve(connection, number)
+            return
+        if self._tls:
+            connection = self._secured(connection)
+        connection.recv(1)
+        connection.sendall(self._first[number])
+        connection.recv(1)  # until the client goes
+        connection.close()
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_what_crosses_the_request_on_its_way_is_nobodys_answer(tls: bool, tmp_path: Path) -> None:
+    """But a server may refuse a request before it has read it."""
+    paths = {n: f"/{n}{'x' * 40_000}.pdf" for n in range(2)}
+    own = {path: pdf(f"own {n}") for n, path in paths.items()}
+    answers = {path: Answer(parts=(as_pdf(data).data,)) for path, data in own.items()}
+    answers["/robots.txt"] = Answer(parts=(reply(b"").data,))
+    refusal = reply(b"too long", status="414 URI Too Long").data
+    first = {2: as_pdf(pdf("foreign")).data, 4: refusal}
+    with CrossingSite(answers, first=first, context=server_context(tmp_path), tls=tls) as site:
+        lines = "".join(f"RePEc:tst:cross:{n}\t{site.url}{path}\n" for n, path in paths.items())
+        (tmp_path / "list.tsv").write_text(lines)
+        run = crawl(tmp_path / "archive", tmp_path / "list.tsv", DOWNLOAD_DELAY=0)
+    assert run.code == 0, run.log[-3000:]
+    [ended] = outcomes(tmp_path / "archive")
+    assert {line["outcome"] for line in ended} == {"fut", "not-found"}
+    assert [data for *_, data in futs(tmp_path / "archive")] == [own[paths[0]]]
+    assert site.connections == 4

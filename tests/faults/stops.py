@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lafka.runs.signals import BROKEN_OFF, STOPPED
+from lafka.runs.exits import BROKEN_OFF, STOPPED
 from tests.faults.crawls import Crawls, Going, Run
 from tests.faults.kills import TOLD_A_LINE, Ordeal
 from tests.faults.sites import FaultSite

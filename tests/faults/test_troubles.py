@@ -101,7 +101,7 @@ BY_OTHERS = {
     "capture/recording.py _take": "the sink is told, and the file's ingest with it",
     "papers/crawling/heldlines.py _held": "the line is left to who looks again, and tells",
     "papers/crawling/summaries.py lost": "losses are not known then: nothing is said of them",
-    "runs/merging.py merge_runs": "no crawl: `lafka merge` ends with what the disk says",
+    "runs/reports.py merge_runs": "no crawl: `lafka merge` ends with what the disk says",
     "runs/reports.py last_of_list": "a report of another run that cannot be read is passed over",
     "runs/terminals.py _columns": "a terminal, no file",
     "runs/terminals.py _put": "a terminal, no file",

@@ -20,7 +20,7 @@ from lafka.warc.converting.arc2warc import arc2warc
 from lafka.warc.converting.repairing import LOST, repair
 from lafka.warc.converting.warc2arc import warc2arc
 from lafka.warc.errors import WarcError
-from lafka.warc.foreign import archeaders, open_volume, rdf, zips
+from lafka.warc.foreign import archeaders, maff, open_volume, zips
 from lafka.warc.foreign.arc import ArcVolume
 from lafka.warc.foreign.mhtml import MhtmlVolume, MimePart, decoded, parts
 from lafka.warc.format import codings, http
@@ -189,7 +189,7 @@ def zip_file(data: bytes) -> None:
 
 def xml(data: bytes) -> None:
     with suppress(WarcError):
-        list(rdf.leaves(data))
+        list(maff.leaves(data))
 
 
 def templates(data: bytes) -> None:

@@ -7,15 +7,15 @@ import sys
 SCRIPT = """
 import gc, json
 before = gc.get_threshold()
-from lafka.runs import garbage
-garbage.look_rarely()
+from lafka.storage import limits
+limits.look_rarely()
 cycle = []
 cycle.append(cycle)
 del cycle
-garbage.keep_what_stands()
-kept = [list(range(2)) for _ in range(garbage.OBJECTS // 2)]
+limits.keep_what_stands()
+kept = [list(range(2)) for _ in range(limits.OBJECTS // 2)]
 collections = gc.get_stats()[0]["collections"]
-more = [list(range(2)) for _ in range(garbage.OBJECTS)]
+more = [list(range(2)) for _ in range(limits.OBJECTS)]
 print(json.dumps([before, gc.get_threshold(), gc.get_freeze_count(), gc.garbage,
                   gc.get_stats()[0]["collections"] - collections]))
 """
@@ -32,10 +32,10 @@ def test_the_collector_looks_rarely_and_not_at_what_stood() -> None:
 
 LATER = """
 import gc
-from lafka.runs import garbage
-garbage.look_later()
+from lafka.storage import limits
+limits.look_later()
 was = gc.isenabled()
-garbage.keep_what_stands()
+limits.keep_what_stands()
 print(was, gc.isenabled())
 """
 
@@ -47,9 +47,9 @@ def test_the_collector_waits_until_all_stands() -> None:
 
 OLD = """
 import gc, weakref
-from lafka.runs import garbage
-garbage.look_rarely()
-garbage.keep_what_stands()
+from lafka.storage import limits
+limits.look_rarely()
+limits.keep_what_stands()
 
 class Trail:
     pass
@@ -59,9 +59,9 @@ trail.itself, seen = trail, weakref.ref(trail)
 gc.collect(1)  # it was in flight, and is old now
 del trail
 kept = []
-while seen() is not None and len(kept) < 20 * garbage.OBJECTS:
+while seen() is not None and len(kept) < 20 * limits.OBJECTS:
     kept.append([])
-print(len(kept) // garbage.OBJECTS)
+print(len(kept) // limits.OBJECTS)
 """
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lafka.runs.merging import merge_runs
+from lafka.runs.reports import merge_runs
 
 RUN = "20261120T101112000000Z-a-1"
 LINES = [b'{"pid": "%d"}\n' % n for n in range(5)]

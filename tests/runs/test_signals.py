@@ -10,15 +10,15 @@ from contextlib import contextmanager
 
 import pytest
 
-from lafka.runs.signals import BROKEN_OFF, STOPPED
+from lafka.runs.exits import BROKEN_OFF, STOPPED
 
 LIMIT = 30
 NUMBERS = [signal.SIGINT, signal.SIGTERM]
 BEGIN = """
 import logging, signal, sys, threading
-from lafka.runs import signals
+from lafka.runs import exits
 logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
-shutdown = signals.Shutdown(float(sys.argv[1]))
+shutdown = exits.Shutdown(float(sys.argv[1]))
 shutdown.begin()
 stopped = threading.Event()
 """
@@ -27,8 +27,8 @@ shutdown.attend(stopped.set)
 print("ready", flush=True)
 assert stopped.wait(30)
 print("in order")
-shutdown.ended(signals.STOPPED)
-sys.exit(signals.STOPPED)
+shutdown.ended(exits.STOPPED)
+sys.exit(exits.STOPPED)
 """
 DEAF = """
 shutdown.attend(lambda: print("asked", flush=True))
@@ -48,19 +48,19 @@ print("ready", flush=True)
 while True: signal.pause()
 """
 LINGERS = """
-signals.LINGER = 0.1
+exits.LINGER = 0.1
 def lingers():
     threading.Event().wait()
 shutdown.attend(stopped.set)
 print("ready", flush=True)
 assert stopped.wait(30)
 threading.Thread(target=lingers).start()
-shutdown.ended(signals.STOPPED)
+shutdown.ended(exits.STOPPED)
 """
 STUCK_LOG = """
 class Stuck(logging.Handler):
     def emit(self, record): threading.Event().wait()
-signals.TELLING = 0.1
+exits.TELLING = 0.1
 shutdown.attend(lambda: logging.getLogger().addHandler(Stuck()))
 print("ready", flush=True)
 while True: signal.pause()

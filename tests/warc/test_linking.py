@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.warc.reading.folders import flat_name
+from lafka.warc.reading.handles import flat_name
 
 PART = st.text(st.characters(blacklist_characters="/\0%", blacklist_categories=("Cs",)), min_size=1)
 PATHS = st.lists(PART, min_size=1, max_size=5).map(lambda parts: Path("/".join(parts)))

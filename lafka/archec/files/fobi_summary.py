@@ -11,7 +11,7 @@ from typing import Any
 
 from lafka.archec.records import Incidence
 from lafka.capture.verdicts import Verdict
-from lafka.runs.summing import (
+from lafka.runs.reporting import (
     FailingHost,
     counted,
     failing_hosts,

@@ -7,13 +7,16 @@ group's connection carries no other's, and who sends more than was asked for has
 
 from __future__ import annotations
 
+import socket
+import struct
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property, partial
+from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import count
 from select import POLLIN, poll
-from socket import AF_INET, MSG_DONTWAIT, MSG_PEEK, SOCK_STREAM, fromfd
+from socket import MSG_DONTWAIT, MSG_PEEK
 from typing import TYPE_CHECKING, Any
 
 from OpenSSL import SSL
@@ -36,7 +39,10 @@ if TYPE_CHECKING:
 IDLE = 240.0
 """Seconds that a connection is kept for the next request, as in Twisted's own pool."""
 EARLY = "bytes came before the request was sent"
+CROSSED = "an answer came before the request can have been read"
 _NUMBERS = count(1)
+_TCP_INFO = struct.Struct("=120xQ")
+"""Linux's tcp_info, from its beginning to tcpi_bytes_acked, which came with 4.1."""
 
 
 class Client:
@@ -67,7 +73,7 @@ class Client:
         endpoint = self._routes.endpoint(route, timeout)
         connecting = endpoint.connect(factory_of(lambda: Connection(pool, route, group)))
         tap.wait_for(connecting)
-        connecting.addCallback(lambda new: new.ask_first(request, tap))
+        connecting.addCallback(lambda new: new.ask(request, tap))
         connecting.addErrback(tap.unreachable)
 
     def close(self) -> Deferred[Any]:
@@ -94,6 +100,9 @@ class Connection(Protocol):
         self._again: Callable[[], None] | None = None
         self._secured: Secured | None = None
         self._lost: Deferred[None] | None = None
+        self._head_size = 0
+        self._due = 0  # acknowledged bytes from which on the request's head has arrived
+        self._crossed = False  # bytes came before that
 
     @property
     def place(self) -> str:
@@ -123,19 +132,11 @@ class Connection(Protocol):
         if self._tap is tap:  # it trusts the certificate; the request waits to be written
             with suppress(SSL.Error):  # nothing has come, or it is broken and tells so by itself
                 tls.recv(1, MSG_PEEK)
-                self._pool.distrust(self.route)
-                tap.refuse(UnaskedBytes(f"{tap.exchange.url}: {EARLY}"))
+                self._refuse_early(tap)
+        self._due = self._arrival()
 
-    def ask_first(self, request: WireRequest, tap: Tap) -> None:
-        """Ask on this new connection. Raises ``UnaskedBytes`` where bytes have come before."""
-        if not self.route.secure and self.has_unread():
-            self._pool.distrust(self.route)
-            self.abort()
-            raise UnaskedBytes(f"{tap.exchange.url}: {EARLY}")
-        self.ask(request, tap, None)
-
-    def ask(self, request: WireRequest, tap: Tap, again: Callable[[], None] | None) -> None:
-        """Write *asked*; *again* asks once more should nothing come because this was closed."""
+    def ask(self, request: WireRequest, tap: Tap, again: Callable[[], None] | None = None) -> None:
+        """Write *request*; *again* asks once more should nothing come because this was closed."""
         if tap.may_send is not None and not tap.may_send():
             self.end()
             tap.fail(ClaimLost())
@@ -147,7 +148,37 @@ class Connection(Protocol):
         tap.wrote(request.head)
         if request.body:
             tap.wrote(request.body)
-        self.transport.write(request.head + request.body)
+        self._head_size = len(request.head)
+        self._due = self._arrival()
+        data = request.head + request.body
+        if self._exchanges == 1 and not self.route.secure:
+            with self._socket() as same:
+                if self._has_unread(same):
+                    self._refuse_early(tap)
+                    return
+                with suppress(OSError):  # what it does not take now waits in the transport
+                    data = data[same.send(data, MSG_DONTWAIT) :]
+        self.transport.write(data)
+
+    def _refuse_early(self, tap: Tap) -> None:
+        """Bytes have come on a new connection before the request was written."""
+        self._pool.distrust(self.route)
+        tap.refuse(UnaskedBytes(f"{tap.exchange.url}: {EARLY}"))
+
+    def _arrival(self) -> int:
+        """Return how many bytes are acknowledged once the head has arrived; 0: not known."""
+        acked = self._acknowledged()
+        return acked + self._head_size if acked else 0
+
+    def _acknowledged(self) -> int:
+        """Return how many bytes the other end's kernel says it has; 0 where ours does not tell."""
+        with suppress(OSError, AttributeError, struct.error), self._socket() as same:
+            data = same.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO.size)
+            return int(_TCP_INFO.unpack(data)[0])
+        return 0
+
+    def _socket(self) -> socket.socket:
+        return socket.fromfd(self.transport.fileno(), socket.AF_INET, socket.SOCK_STREAM)
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
         tap, reader = self._tap, self._reader
@@ -157,7 +188,15 @@ class Connection(Protocol):
             self.end()
             return
         self._again = None
-        tap.receive(data, reader, reader.feed(data))
+        if self._due:
+            self._crossed = 0 < self._acknowledged() < self._due
+            self._due = 0
+        pieces = reader.feed(data)
+        if self._crossed and reader.head is not None and self._is_doubtful(reader.head.status):
+            self._pool.distrust(self.route)
+            tap.fail(UnaskedBytes(f"{tap.exchange.url}: {CROSSED}"))
+            return
+        tap.receive(data, reader, pieces)
         if self._tap is not tap:  # it has stopped us
             return
         if reader.ended:
@@ -169,6 +208,10 @@ class Connection(Protocol):
             tap.give_up(reader.fault)
         else:
             tap.judge_head()
+
+    def _is_doubtful(self, status: int) -> bool:
+        """A server may refuse a request that it has not read to its end (RFC 9110, 15.5.15)."""
+        return self._exchanges > 1 or status < HTTPStatus.BAD_REQUEST
 
     def _finish(self, tap: Tap, *, surplus: bool) -> None:
         """The answer has ended; *surplus*: more came behind it than was asked for.
@@ -192,11 +235,15 @@ class Connection(Protocol):
 
     def has_unread(self) -> bool:
         """Return whether bytes have come that were not read yet."""
-        with fromfd(self.transport.fileno(), AF_INET, SOCK_STREAM) as same:
-            try:
-                return bool(same.recv(1, MSG_PEEK | MSG_DONTWAIT))
-            except OSError:  # nothing has come, or it is broken and tells so by itself
-                return False
+        with self._socket() as same:
+            return self._has_unread(same)
+
+    @staticmethod
+    def _has_unread(same: socket.socket) -> bool:
+        try:
+            return bool(same.recv(1, MSG_PEEK | MSG_DONTWAIT))
+        except OSError:  # nothing has come, or it is broken and tells so by itself
+            return False
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
         tap, reader, again = self._tap, self._reader, self._again

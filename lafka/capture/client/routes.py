@@ -16,6 +16,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from lafka.capture.client.requests import Route
+from lafka.politeness.failures import tunnel_error
 
 ANSWER_MAX = 64 * 1024
 """Bytes of a proxy's answer to CONNECT."""
@@ -112,11 +113,8 @@ class _Tunnel(Protocol):
         self._opened.callback(self._inner)
 
     def _refuse(self, said: str) -> None:
-        # Imported where it is needed: Scrapy's module brings all of its own handler.
-        from scrapy.core.downloader.handlers.http11 import TunnelError  # noqa: PLC0415
-
         host, port = self._route.tunnel or ("", 0)
-        error = TunnelError(f"Could not open CONNECT tunnel with proxy {host}:{port} [{said}]")
+        error = tunnel_error()(f"Could not open CONNECT tunnel with proxy {host}:{port} [{said}]")
         self.stop()
         if not self._opened.called:
             self._opened.errback(error)

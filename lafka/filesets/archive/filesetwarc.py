@@ -23,7 +23,7 @@ from lafka.filesets.archive.contents import (
     place_of,
 )
 from lafka.filesets.model.summaries import FilesetSummary
-from lafka.storage.keeping.groups import (
+from lafka.storage.keeping.contents import (
     Conversion,
     OriginalRecord,
     PlannedRecord,
@@ -37,7 +37,7 @@ from lafka.warc.format import http
 from lafka.warc.format.records import sha256_of
 from lafka.warc.format.sources import FileSource, Source
 from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.writing.copying import Files
+from lafka.warc.writing.appending import Files
 
 _OF_THE_VISIT = ("WARC-Warcinfo-ID", "WARC-Concurrent-To", *CONNECTION)
 

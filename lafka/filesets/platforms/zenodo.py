@@ -3,8 +3,10 @@
 https://developers.zenodo.org, https://inveniordm.docs.cern.ch/reference/rest_api_drafts_records/.
 Old Zenodo lists ``files[].links.self`` below ``/api/files/<bucket>/``, today's below
 ``/api/records/<id>/files/<key>/content``; a native InvenioRDM has ``files.entries``, whose
-``links.self`` is JSON and whose bytes stand at ``links.content``. A host that nobody knows is one
-of InvenioRDM where its page stands at ``/records/<id>`` and its API gives that record.
+``links.self`` is JSON and whose bytes stand at ``links.content``. The native shape, which alone
+counts its files, is asked for by its media type; Zenodo gives the flat list without. A host that
+nobody knows is one of InvenioRDM where its page stands at ``/records/<id>`` and its API gives that
+record.
 """
 
 from __future__ import annotations
@@ -14,11 +16,11 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from tldextract import TLDExtract
 
-from lafka.filesets.model.asks import Answer, Ask, Asking, Resource
+from lafka.filesets.model.asks import JSON, Answer, Ask, Asking, Resource
 from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.pages import HtmlBiblio
 from lafka.filesets.model.types import (
@@ -49,6 +51,7 @@ from lafka.filesets.platforms.platform import (
     with_extra,
 )
 
+NATIVE = f"application/vnd.inveniordm.v1+json, {JSON};q=0.9"
 _ZENODO = ("zenodo.org",)
 _RECORD = re.compile(r"/records?/([A-Za-z0-9][A-Za-z0-9-]{0,60})(?=/|\Z)(/files/.+)?")
 _RECORDS = re.compile(r"/records/([A-Za-z0-9][A-Za-z0-9-]{0,60})(?=/|\Z)")
@@ -85,7 +88,7 @@ class ZenodoHelper(FilesetPlatformHelper):
         base = f"https://{authority_of(parts)}/api/records/"
         if known:
             api = base + _record_in(unquote(parts.path), item)
-            record, _ = yield from ask_json(api, item)
+            record, _ = yield from ask_json(api, item, accept=NATIVE)
         else:
             api = base + _RECORDS.match(unquote(parts.path))[1]  # type: ignore[index]
             record = yield from _tried(api, resource, item)
@@ -116,7 +119,7 @@ def _tried(
 
     robots.txt counts, unless the page itself shows what it is made by.
     """
-    answer = yield Ask(url=api, robots=b"invenio" not in resource.body.lower())
+    answer = yield Ask(url=api, accept=NATIVE, robots=b"invenio" not in resource.body.lower())
     try:
         value = read_json(answer, api, item)
     except PlatformError:
@@ -220,8 +223,8 @@ def _rows(
 ) -> Generator[Ask, Answer, list[tuple[str, Value]]]:
     """Key and row of each file, of any shape of the API.
 
-    A flat list has no count or size of its own to be held to: ``stats`` are of downloads, and
-    ``metadata.relations.version[].count`` is of versions.
+    A flat list, which hosts give that know no other, has no count or size of its own to be held
+    to: ``stats`` are of downloads, and ``metadata.relations.version[].count`` is of versions.
     """
     files = record["files"]
     if files.is_list:
@@ -240,7 +243,14 @@ def _rows(
         found = list(entries.keys())
     hold_to_count(len(found), files["count"].number(), "files", item)
     hold_to_size((row for _, row in found), files["total_bytes"].number(), item)
-    return found
+    return [(key, _linked(key, row, api)) for key, row in found]
+
+
+def _linked(key: str, row: Value, api: str) -> Value:
+    """*row*, with the documented place of its bytes where it has no link of its own."""
+    if row["links"]["content"] or row["links"]["self"] or not row.is_object:
+        return row
+    return Value({**row.raw, "links": {"content": f"{api}/files/{quote(key)}/content"}}, row.where)
 
 
 def _file(key: str, row: Value, item: FilesetPlatformItem) -> FilesetManifestFile:

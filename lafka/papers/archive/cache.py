@@ -71,9 +71,7 @@ class PaperCache:
         return suwaf
 
     def contents(self, suwaf: Suwaf, warc: os.stat_result) -> PaperContents | None:
-        """Return what the WARC of *suwaf* holds; None where that is not known, or it is another by
-        now.
-        """
+        """Return what the WARC of *suwaf* holds; None where that is not known, or outdated."""
         known = self._find(suwaf.pid)
         if known is None or known.contents is None or known.warc != FileStamp.of(warc):
             return None

@@ -71,9 +71,7 @@ class FutFilter:
         *,
         latest: bool,
     ) -> FutFilter:
-        """Raise ``CallerError`` where a time is neither an aware datetime nor as a suwaf's times,
-        or *host* is more than a host.
-        """
+        """``CallerError`` for a time neither aware nor as a suwaf's, or a *host* that is none."""
         if host and not _HOST.fullmatch(host):
             raise CallerError(f"{host}: no host as www.example.org, without scheme, port and path")
         return cls(

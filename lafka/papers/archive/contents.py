@@ -18,8 +18,7 @@ from lafka.papers.archive.suwafs import Fut, Suwaf
 from lafka.papers.origins import FUTLI, FUTLI_ITSELF, PAPER_ID, Origin
 from lafka.payloads import SNIFF, Kind, Payload, inspect, kind_of, pdf_start
 from lafka.pids import Pid
-from lafka.storage.keeping.contents import Contents, Scanner
-from lafka.storage.keeping.groups import OriginalRecord
+from lafka.storage.keeping.contents import Contents, OriginalRecord, Scanner
 from lafka.warc.format import dates, http
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import sha256_of

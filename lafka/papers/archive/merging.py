@@ -20,14 +20,13 @@ from lafka.papers.archive.contents import PaperScanner
 from lafka.papers.archive.paperwarc import OF_THE_VISIT, PaperWarc, working
 from lafka.papers.archive.suwafs import Suwaf
 from lafka.storage.keeper import Commit, all_done
-from lafka.storage.keeping.contents import NO_CHAIN, chained
-from lafka.storage.keeping.groups import OriginalRecord, RecordGroup
+from lafka.storage.keeping.contents import NO_CHAIN, OriginalRecord, RecordGroup, chained
 from lafka.storage.steps import Steps
 from lafka.warc.errors import WarcError
 from lafka.warc.format import http
 from lafka.warc.format.records import Record, named_urn
 from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.writing.copying import Files
+from lafka.warc.writing.appending import Files
 
 AT_ONCE = 64
 """Papers that are stored side by side before the next ones are."""

@@ -32,13 +32,13 @@ from lafka.papers.archive.contents import (
 from lafka.papers.archive.suwafs import Fut, Suwaf
 from lafka.papers.walk import Capture
 from lafka.pids import Pid, Scheme
-from lafka.storage.keeping.groups import Conversion, RecordGroup
+from lafka.storage.keeping.contents import Conversion, RecordGroup
 from lafka.storage.keeping.stores import SummarisedWarc
 from lafka.storage.locks import Lock, held, locking
 from lafka.storage.steps import Steps, done
 from lafka.warc.format.fields import one_line
 from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.writing.copying import Files
+from lafka.warc.writing.appending import Files
 
 T = TypeVar("T")
 

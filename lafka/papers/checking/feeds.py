@@ -5,19 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 
 from lafka.papers.checking.paper import Place, places_in
-from lafka.witness.problems import problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from lafka.pids import Pid, Scheme
-    from lafka.witness.problems import FileProblem
+from lafka.pids import Pid, Scheme
+from lafka.witness.problems import FileProblem, problem
 
 _FORMAT = 1
 _SUFFIX = ".jsonl"

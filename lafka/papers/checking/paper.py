@@ -6,23 +6,17 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lafka.papers.checking.warc_content import DatedFut, WarcContent
 from lafka.pids import Pid, Scheme
-from lafka.witness.problems import problem, settled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from concurrent.futures import Executor
-    from pathlib import Path
-
-    from lafka.witness.blocks import LiteralPdf
-    from lafka.witness.problems import FileProblem
-
+from lafka.witness.blocks import LiteralPdf
+from lafka.witness.problems import FileProblem, problem, settled
 
 FORMAT = 1
 _FROM_WARCINFO = {
@@ -288,8 +282,9 @@ class PaperCheck:
     def _compare_unnamed(
         self, content: WarcContent, summary: SuwafContent, named: set[_Key]
     ) -> Iterator[FileProblem]:
+        end = summary.end
         for each in content.visits:
-            if each.pdf.whole and _key(each) not in named and _within(each, summary.end):
+            if each.pdf.whole and _key(each) not in named and (end is None or each.offset < end):
                 sentence = f"the fut of {each.futli} at {each.date} is not in the suwaf"
                 yield problem(self.warc, "fut-not-in-suwaf", sentence, each.offset)
 
@@ -370,10 +365,6 @@ _NO_CHAIN = "sha256:" + bytes(32).hex()
 
 def _past(entry: Mapping[str, Any], end: int) -> bool:
     return bool(entry["s"] + entry["l"] > end)
-
-
-def _within(visit: DatedFut, end: int | None) -> bool:
-    return end is None or visit.offset < end
 
 
 def _key(visit: DatedFut) -> _Key:

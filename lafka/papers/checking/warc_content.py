@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from lafka.errors import BadPid
 from lafka.pids import Scheme
-from lafka.witness.decoding import difference, payload_digest
-from lafka.witness.digests import canonical_digest, range_digest
-from lafka.witness.problems import drained, problem
+from lafka.witness.blocks import HttpEntity, LiteralPdf
+from lafka.witness.digests import canonical_digest, difference, payload_digest, range_digest
+from lafka.witness.headers import ALGORITHMS
+from lafka.witness.problems import FileProblem, drained, problem
 from lafka.witness.reader import StrictReader, StrictRecord
-from lafka.witness.tables import ALGORITHMS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from concurrent.futures import Executor
-
-    from lafka.witness.blocks import HttpEntity, LiteralPdf
-    from lafka.witness.problems import FileProblem
 
 _PDF = "application/pdf"
 _HOLDERS = frozenset(("response", "resource", "conversion"))
@@ -39,9 +34,7 @@ class DatedFut(NamedTuple):
 
 
 class EarlierRecord(NamedTuple):
-    """The facts that later records need of a record that they refer to; its block is
-    ``file[block:end]``.
-    """
+    """The facts of a record to which later ones may refer; its block is ``file[block:end]``."""
 
     offset: int
     block: int

@@ -16,10 +16,9 @@ from lafka.errors import BadArchive, BadArgument
 from lafka.papers.archive.archives import DEFAULT_COLLECTION, Archive
 from lafka.papers.lists import listfiles
 from lafka.papers.lists.faults import refuse_all_bad
-from lafka.papers.lists.futlis import Line
+from lafka.papers.lists.futlis import Line, Shard
 from lafka.papers.lists.listfiles import Excludes
 from lafka.papers.lists.shapes import ListOptions
-from lafka.papers.lists.shards import Shard
 from lafka.papers.walk import Links, Policy
 from lafka.pids import SCHEMES, Scheme
 from lafka.runs.sources import refuse_unknown_arguments

@@ -1,20 +1,30 @@
-"""Captures: what was exchanged for an ask, as the walk takes it."""
+"""Captures: what was exchanged for an ask, as the walk takes it; and what a fut has inside.
+
+Futs are looked into in child processes, with bounds (``pdf_fronts``, ``finders.inside``). Whatever
+happens to a child, the fut is stored: then nothing was seen in it.
+"""
 
 from __future__ import annotations
 
+import logging
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+
+from scrapy.http import Response
 
 from lafka.capture.failures import verdict_of
 from lafka.capture.logged import LoggedHops
 from lafka.capture.verdicts import Verdict, judge
+from lafka.errors import BadHttp, BadWarc, MachineTrouble, Stopped
+from lafka.papers.archive.contents import fut_in
 from lafka.papers.finders import Page
 from lafka.papers.outcomes import Outcome
 from lafka.papers.walk import MISS_MAX, Ask, Capture
 from lafka.payloads import Kind
-
-if TYPE_CHECKING:
-    from scrapy.http import Response
+from lafka.storage.children import ChildDied, Children
+from lafka.storage.threads import Threads
+from lafka.warc.writing.appending import Files
 
 _GUARDED = (401, 403, 429, 503)  # what guards answer with, beside 200 and 202
 
@@ -23,9 +33,7 @@ ASK_KEY = "lafka_ask"
 
 
 def capture_of(ask: Ask, hops: LoggedHops | None, error: BaseException | None = None) -> Capture:
-    """Return what came of *ask*: its *hops*, as they lie in the raw log, or the *error* that ended
-    it.
-    """
+    """Return what came of *ask*: its *hops* in the raw log, or the *error* that ended it."""
     hops = hops or LoggedHops()
     if not hops.exchanges:
         return _unanswered(ask, hops.requests, error)
@@ -78,3 +86,61 @@ def page_of(capture: Capture, response: Response | None) -> Page | None:
         aliases=(str(capture.ask.futli.pid), capture.ask.futli.url),
         titles=tuple(filter(None, [capture.ask.futli.title])),
     )
+
+
+MODULE = "lafka.papers.crawling.pdf_fronts"
+"""The module whose ``serve`` a child runs."""
+CHILDREN = 2
+CPU_SECONDS = 2
+LOOKED_INTO = 32 << 20
+"""Bytes of the longest fut that is looked into; longer ones are scans, most often."""
+
+logger = logging.getLogger(__name__)
+
+
+def can_look() -> bool:
+    """Return whether the library that reads PDFs is installed."""
+    return find_spec("pypdfium2") is not None
+
+
+class FutReaders:
+    """Looks into futs in at most two children, started when there are futs."""
+
+    def __init__(self) -> None:
+        self._threads = Threads("lafka-futs", CHILDREN)
+        self._children = Children(MODULE, CHILDREN)
+
+    async def look(self, capture: Capture, titles: tuple[str, ...]) -> Capture:
+        """Return *capture*, a fut, with what its first pages say of a paper of one of *titles*.
+
+        ``Stopped`` where it was not looked into because of ``cut``.
+        """
+        payload = capture.payload
+        if payload is None or payload.length > LOOKED_INTO:
+            return capture
+        try:
+            found = await self._threads.run(self._ask, capture, titles)
+        except (ChildDied, MachineTrouble, BadWarc, BadHttp) as error:
+            if self._children.is_cut:
+                raise Stopped(f"{capture.url}: not looked into, for the crawl stops") from None
+            logger.debug("%s: not looked into: %s", capture.url, error)
+            return capture
+        origin = capture.ask.origin.looked_into(found)
+        return replace(capture, ask=replace(capture.ask, origin=origin))
+
+    def _ask(self, capture: Capture, titles: tuple[str, ...]) -> str:
+        answer, payload = capture.exchanges[-1].response, capture.payload
+        assert answer is not None
+        assert payload is not None
+        with Files() as files:
+            data = b"".join(fut_in(files.stored(answer), payload))
+        found = self._children.ask("fut", {"titles": titles}, data, seconds=CPU_SECONDS)
+        return str(found)
+
+    def cut(self) -> None:
+        """Give up the futs that are being looked into, or wait for it."""
+        self._children.cut()
+
+    def stop(self) -> None:
+        self._threads.stop()
+        self._children.stop()

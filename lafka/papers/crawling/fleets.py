@@ -24,7 +24,7 @@ from lafka.jobs.kafka.places import Place, properties
 from lafka.jobs.kafka.producing import Producer
 from lafka.jobs.kafka.topics import Topic, create, owners, shapes
 from lafka.papers.lists.fleets import OutcomeTimes, key_of, line_of, number_of, value_of
-from lafka.papers.lists.shards import shard_of_line
+from lafka.papers.lists.futlis import shard_of_line
 from lafka.papers.outcomes import Outcome
 from lafka.warc.format import dates
 

@@ -10,16 +10,14 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
 
 from lafka.errors import BadList, KeeperError
+from lafka.papers.archive.archives import Archive
+from lafka.papers.archive.suwafs import Fut
+from lafka.papers.lists.futlis import Futli, Line
+from lafka.papers.lists.listfiles import Excludes
+from lafka.runs.feed import SyncedLines
 from lafka.warc.format import dates
-
-if TYPE_CHECKING:
-    from lafka.papers.archive.archives import Archive
-    from lafka.papers.archive.suwafs import Fut
-    from lafka.papers.lists.futlis import Futli, Line
-    from lafka.papers.lists.listfiles import Excludes
 
 COUNTED_AFTER = 512
 """Lines after which their number is given, or half a second."""
@@ -27,12 +25,6 @@ LOOKS_AFTER = 64
 """Lines after which it is asked whether the crawl stops."""
 
 _text = json.JSONEncoder(ensure_ascii=False).encode
-
-
-class Lines(Protocol):
-    """The feed: takes a line of JSON, and keeps its caller waiting where too many wait."""
-
-    def append(self, line: str) -> None: ...
 
 
 class HeldLines:
@@ -48,7 +40,7 @@ class HeldLines:
     def __init__(
         self,
         archive: Archive,
-        feed: Lines,
+        feed: SyncedLines,
         *,
         since: datetime | None = None,
         excludes: Excludes | None = None,

@@ -20,8 +20,7 @@ from typing import Any
 
 from lafka.errors import printable
 from lafka.papers.outcomes import Group, Outcome
-from lafka.runs.reports import Report, last_of_list
-from lafka.runs.summing import (
+from lafka.runs.reporting import (
     FailingHost,
     counted,
     failing_hosts,
@@ -30,6 +29,7 @@ from lafka.runs.summing import (
     host_of,
     in_time,
 )
+from lafka.runs.reports import Report, last_of_list
 from lafka.storage.outputs import in_bytes
 
 HOSTS_KEPT = 100_000

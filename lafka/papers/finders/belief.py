@@ -16,6 +16,9 @@ from urllib.parse import urlsplit
 from lafka.papers.candidates import CITATION_PDF_URL, PLATFORM, Candidate
 from lafka.papers.finders import signs, urls, weights
 from lafka.papers.finders.kinds import PageKind
+from lafka.papers.finders.meta import citation_pdf_url
+from lafka.papers.finders.pages import Page
+from lafka.papers.finders.ranking import judged, merged
 from lafka.papers.finders.weights import BELIEVED, PROMISED
 
 SCORE_MIN, SCORE_MAX = -6.0, 14.0  # beyond them a score says no more
@@ -224,3 +227,9 @@ def _shape(url: str) -> tuple[str, str]:
     stem, dot, ending = name.rpartition(".")
     last = dot + ending if dot and stem else _DIGITS.sub("0", name)
     return parts.netloc, f"{folder}/{last}"
+
+
+def cited(page: Page) -> tuple[Candidate, ...]:
+    """Return what ``citation_pdf_url`` names on *page*, a paper's, at most one."""
+    found = merged(judged(page, candidate) for candidate in citation_pdf_url(page))
+    return tuple(believed(found, PageKind.PAPER))[:1]

@@ -86,10 +86,6 @@ def _plainly_cited(tags: list[bytes], url: str) -> Candidate | None:
 
 
 def _cited(page: Page) -> tuple[Candidate, ...]:
-    from lafka.papers.finders.belief import believed  # noqa: PLC0415
-    from lafka.papers.finders.kinds import PageKind  # noqa: PLC0415
-    from lafka.papers.finders.meta import citation_pdf_url  # noqa: PLC0415  few pages need it
-    from lafka.papers.finders.ranking import judged, merged  # noqa: PLC0415
+    from lafka.papers.finders.belief import cited  # noqa: PLC0415  few pages need it
 
-    found = merged(judged(page, c) for c in citation_pdf_url(page))
-    return tuple(believed(found, PageKind.PAPER))[:1]
+    return cited(page)

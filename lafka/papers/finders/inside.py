@@ -2,7 +2,7 @@
 
 ``evidence`` says what the first two pages tell: the paper's title stands there, or they are another
 paper, a CV, slides, a form, a supplement, a cover sheet and no more; or nothing, where they have no
-text, or too little to say. Pure; who reads a PDF is ``crawling.insides``.
+text, or too little to say. Pure; who reads a PDF is ``crawling.captures``.
 """
 
 from __future__ import annotations

@@ -10,23 +10,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from lafka.errors import BadList, BadPid, HopelessList, printable
+from lafka.papers.lists.futlis import Line
 from lafka.papers.lists.rows import Jsonl, ListRow, beginning, verdict
-from lafka.pids import SCHEMES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lafka.papers.lists.futlis import Line
-    from lafka.pids import Scheme
+from lafka.pids import SCHEMES, Scheme
 
 FIRST = 100
 """Lines that a list has to have a sound one among."""
@@ -126,9 +121,7 @@ class FaultKind:
 
 @dataclass(slots=True, kw_only=True)
 class ListAccount:
-    """The content of a list of pids of ``scheme``; it costs some 200 bytes a line, for what is said
-    twice.
-    """
+    """The content of a list of pids of ``scheme``; it costs some 200 bytes a line."""
 
     scheme: Scheme
     lines: int = 0

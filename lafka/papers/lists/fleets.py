@@ -14,8 +14,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lafka.errors import BadList
+from lafka.papers.lists.futlis import shard_of_line
 from lafka.papers.lists.rows import ListRow, verdict
-from lafka.papers.lists.shards import shard_of_line
 
 if TYPE_CHECKING:
     from lafka.papers.lists.futlis import Line

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 from typing import Any
 
-from lafka.papers.lists.futlis import Line
-from lafka.papers.lists.shards import RESOLVERS, Shard, shard_of
+from lafka.papers.lists.futlis import RESOLVERS, Line, Shard, shard_of
 
 DAY = 86_400
 LARGEST = 20

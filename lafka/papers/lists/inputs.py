@@ -9,8 +9,7 @@ from lafka.papers.lists.faults import hopeful
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from lafka.papers.lists.futlis import Line
-    from lafka.papers.lists.shards import Shard
+    from lafka.papers.lists.futlis import Line, Shard
     from lafka.pids import Scheme
     from lafka.politeness.feeder import HostFeeder
 

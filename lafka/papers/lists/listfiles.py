@@ -19,21 +19,18 @@ import re
 import sys
 import zlib
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import translate
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from lafka.errors import BadList, BadPid, HopelessList
+from lafka.papers.lists.futlis import Line
 from lafka.papers.lists.rows import FORMATS, ColumnRows, Jsonl, ListRow, Rows, verdict
 from lafka.papers.lists.shapes import HEAD, ListOptions, shape_of
+from lafka.pids import Pid, Scheme
 from lafka.warc.format.compression import inflated
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from lafka.papers.lists.futlis import Line
-    from lafka.pids import Pid, Scheme
 
 logger = logging.getLogger(__name__)
 
@@ -331,9 +328,7 @@ class _Pattern:
         self._compiled: re.Pattern[str] | None = None
 
     def matches(self, text: str) -> bool:
-        """Return whether *text*, which has the literal beginning of the pattern, matches
-        it whole.
-        """
+        """Return whether *text*, which begins as the pattern does, matches it whole."""
         if self._only_beginning:
             return True
         # Compiled when first met: to compile a hundred thousand would take half a minute.

@@ -11,18 +11,14 @@ from __future__ import annotations
 import codecs
 import csv
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 from lafka.errors import BadArgument
-from lafka.papers.lists.columns import Columns, columns_of
-from lafka.papers.lists.rows import SEPARATOR
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from lafka.pids import Scheme
+from lafka.papers.lists.rows import SEPARATOR, Columns, columns_of
+from lafka.pids import Scheme
 
 HEAD = 1 << 16
 """Bytes by which a shape is told."""
@@ -153,9 +149,7 @@ _NO_1252 = re.compile(rb"[\x00-\x08\x0e-\x1f\x81\x8d\x8f\x90\x9d]")
 
 
 def _delimiter(lines: list[str], usual: str) -> str:
-    """Return the delimiter by which more of *lines* part into an id and a link than by the *usual*
-    one; empty where none is better.
-    """
+    """Return what parts *lines* into id and link better than *usual*; empty if none does."""
     if lines and (named := SEPARATOR.fullmatch(lines[0].strip('"'))):
         return named["mark"] if named["mark"] != usual and named["mark"] in _DELIMITERS else ""
     found = {mark: [_fits(fields) for fields in _fields(lines, mark)] for mark in _DELIMITERS}

@@ -1,7 +1,7 @@
 """A WARC with its summary: what the stores of papers and of filesets are, and a third can be.
 
-``contents``  the inventory that a scan of the WARC gives: what a summary is made again from
-``groups``    records that are to be appended together, their places known before a byte is written
+``contents``  the inventory that a scan of the WARC gives, from which a summary is made again, and
+              groups of records to append, their places known before a byte is written
 ``stores``    lock, recover, append, commit, rebuild; what a killed writer left is set aside
 
 A store says what its records mean and how its summary is read and written, no more. Nothing is lost

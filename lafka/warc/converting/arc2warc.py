@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..errors import BadValue
-from ..foreign import rdf
+from ..foreign import maff
 from ..foreign.arc import HEADER_FIELD, ArcRecord, ArcVolume, date_of
 from ..foreign.archeaders import escaped
 from ..format.dates import SECONDS, WarcDate
@@ -88,7 +88,9 @@ def arc2warc(
     is no new file.
     """
     path = Path(path)
-    out = Path(target) if target is not None else path.with_name(_warc_name(path.name))
+    renamed = _EXTENSION.sub(".warc", path.name)
+    default = renamed if renamed != path.name else f"{path.name}.warc"
+    out = Path(target) if target is not None else path.with_name(default)
     done = ConversionResult(path=out)
     encoding: Encoding = Gzip() if is_gzip(out, gzip) else Plain()
     file: Appender | None = None
@@ -105,10 +107,6 @@ def arc2warc(
                 done.kept[old.type] += 1
         done.problems[:0] = volume.problems
     return done if done.kept else replace(done, path=None)
-
-
-def _warc_name(name: str) -> str:
-    return _EXTENSION.sub(".warc", name) if _EXTENSION.search(name) else name + ".warc"
 
 
 class _Conversion:
@@ -202,9 +200,7 @@ def _id(record: ArcRecord, what: str) -> str:
 
 
 def _surplus(record: ArcRecord) -> int:
-    """Return how many bytes the body is longer than its Content-Length says; 0 where that says
-    nothing.
-    """
+    """Return how many bytes the body is longer than its Content-Length; 0 without one."""
     head = record.http if record.is_http else None
     stated = head.content_length if head else None
     return 0 if head is None or stated is None else record.block_length - head.end - stated
@@ -234,7 +230,7 @@ def _metadata(record: ArcRecord) -> Iterator[tuple[str, str]]:
     if begin < 0:
         begin = block.find(b"<arcmetadata")
     try:
-        leaves = rdf.leaves(block[begin:].rstrip(b"\0 \r\n")) if begin >= 0 else iter(())
+        leaves = maff.leaves(block[begin:].rstrip(b"\0 \r\n")) if begin >= 0 else iter(())
     except BadValue:
         return  # it is in the metadata record as it stands
     for leaf in leaves:

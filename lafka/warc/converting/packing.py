@@ -29,9 +29,8 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 from ..errors import BadValue, TornWarc
 from ..format.dates import WarcDate
 from ..format.sources import CHUNK
-from ..indexes.base import CAPTURES, Entry
+from ..indexes.base import CAPTURES, Entry, LineSorter
 from ..indexes.cdx import CdxjBuilder
-from ..indexes.sorting import LineSorter
 from ..reading.volumes import WarcVolume
 from ..writing.appending import new_file
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from ..errors import BadWarc
 from ..foreign import kind_of, open_volume
 from ..problems import Problem
-from ..reading.folders import OPEN
+from ..reading.handles import OPEN
 from ..reading.stored import StoredRecord
 from ..reading.volumes import Volume, WarcVolume
 from ..writing.appending import Appender, new_file

@@ -66,7 +66,14 @@ def warc2arc(
     with open_volume(path) as volume:
         first = list(islice(volume, 4))
         info = next((record for record in first if record.type == "warcinfo"), None)
-        about = next((record for record in first if _is_filedesc(record)), None)
+        about = next(
+            (
+                record
+                for record in first
+                if record.url.startswith("filedesc:") and record.type == "metadata"
+            ),
+            None,
+        )
         with new_file(out) as file:
             _write(file, _filedesc(out.name, info, about, first), gzip=packed)
             for record in volume:
@@ -148,10 +155,6 @@ def _media_type(record: StoredRecord) -> str:
 
 
 # ---- The filedesc
-
-
-def _is_filedesc(record: StoredRecord) -> bool:
-    return record.type == "metadata" and record.url.startswith("filedesc:")
 
 
 def _filedesc(

@@ -32,14 +32,6 @@ def _is_arc(head: bytes, path: Path) -> bool:
     return bool(_ARC_NAME.search(path.name)) and head[:5].upper() != b"WARC/"
 
 
-def _is_wacz(head: bytes, path: Path) -> bool:
-    return head.startswith(b"PK") and not path.name.lower().endswith(".maff")
-
-
-def _is_maff(head: bytes, path: Path) -> bool:
-    return head.startswith(b"PK") and path.name.lower().endswith(".maff")
-
-
 def _is_mhtml(head: bytes, path: Path) -> bool:
     named = path.name.lower().endswith((".mht", ".mhtml"))
     return bool(_MHTML_TYPE.search(head)) or (named and bool(_MIME.search(head)))
@@ -47,8 +39,12 @@ def _is_mhtml(head: bytes, path: Path) -> bool:
 
 KINDS: tuple[tuple[str, Sniff, str], ...] = (
     ("arc", _is_arc, ".arc:ArcVolume"),
-    ("maff", _is_maff, ".maff:MaffVolume"),
-    ("wacz", _is_wacz, ".wacz:WaczVolume"),
+    (
+        "maff",
+        lambda head, path: head.startswith(b"PK") and path.name.lower().endswith(".maff"),
+        ".maff:MaffVolume",
+    ),
+    ("wacz", lambda head, _path: head.startswith(b"PK"), ".wacz:WaczVolume"),
     ("mhtml", _is_mhtml, ".mhtml:MhtmlVolume"),
     ("warc", lambda _head, _path: True, "..reading.volumes:Volume"),
 )

@@ -226,9 +226,7 @@ class ArcScan(RecordScan):
         return inside if end - inside <= _NEAR else None
 
     def _fit(self, body: int) -> int | None:
-        """Return where the HTTP answer at *body* ends by its own Content-Length; None where none
-        says.
-        """
+        """Return where the HTTP answer at *body* ends by its Content-Length; None without one."""
         if not self._can_read(body) or self._stream.read(body, 5) != b"HTTP/":
             return None  # so that what is none costs a look, and not the longest head
         with suppress(BadHttp):
@@ -248,9 +246,7 @@ class ArcScan(RecordScan):
         return self._corrected((at, body, fit), whole, after), None if last else after
 
     def _behind(self, end: int | None) -> int | None:
-        """Return where what follows a block that ends at *end* begins, if a header does, or
-        nothing.
-        """
+        """Return where a header or the end follows the block that ends at *end*; else None."""
         stream = self._stream
         if end is None or not self._can_read(end) or stream.lacks(end):
             return None

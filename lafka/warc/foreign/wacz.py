@@ -37,7 +37,11 @@ class WaczVolume(ZipVolume):
     @cached_property
     def volumes(self) -> tuple[_Inner, ...]:
         """Its WARCs."""
-        members = [m for m in self.members if _is_warc(m.name)]
+        members = [
+            m
+            for m in self.members
+            if m.name.startswith("archive/") and m.name.lower().endswith((".warc", ".warc.gz"))
+        ]
         if not members:
             self._report("wacz-empty", 0)
         opened = (self._opened(member) for member in members)
@@ -187,10 +191,6 @@ class WaczVolume(ZipVolume):
         except (ValueError, RecursionError):
             return None
         return found if isinstance(found, dict) else None
-
-
-def _is_warc(name: str) -> bool:
-    return name.startswith("archive/") and name.lower().endswith((".warc", ".warc.gz"))
 
 
 class _Inner(Volume):

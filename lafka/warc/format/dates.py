@@ -131,9 +131,7 @@ class WarcDate:
         return other.digits.startswith(self.digits)
 
     def distance(self, other: WarcDate) -> dt.timedelta:
-        """Return how far apart the two spans are, at least zero; a second and less count as a
-        point.
-        """
+        """Return how far apart the two spans are, at least zero; a second is a point."""
         if self.precision < SECONDS and self.covers(other):
             return dt.timedelta()
         if other.precision < SECONDS and other.covers(self):

@@ -17,16 +17,18 @@ from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Self, Unpack
+from urllib.parse import urldefrag, urljoin
 
 from ..errors import BadIndex, BadValue, BadWarc, NotFound
 from ..foreign import open_volume
 from ..format.dates import WarcDate
+from ..format.fields import lossless
 from ..problems import Problem
-from ..reading.folders import OPEN, files_below, is_volume
+from ..reading.handles import OPEN, files_below, is_volume
 from ..reading.stored import StoredRecord
 from ..reading.volumes import Volume
 from ..writing import segments
-from . import KINDS, attach, events
+from . import KINDS, attach
 from .base import Entry, Index, Query, Rank, SearchOptions
 from .lines import word
 from .sqlite import SqliteBuilder, SqliteIndex
@@ -34,6 +36,11 @@ from .surts import surt
 
 _OPENED_MAX = 16
 _ORIGINALS = ("response", "resource", "conversion")
+_TIED = "WARC-Concurrent-To"
+_EVENT = ("request", "response", "revisit", "resource", "metadata")
+_ANSWERS = ("response", "revisit")
+_NEAR = 50  # records of a URL, nearest in time, among which those of one event are
+_BEHIND = 8  # records behind one, of which no index need know
 
 Found = tuple[Rank, int, Entry]
 
@@ -209,7 +216,8 @@ class Collection:
         ranked = [_ranked(index, query, number) for number, index in enumerate(sources)]
         for _, number, entry in heapq.merge(*ranked, key=lambda found: found[:2]):
             record = self._record(sources[number], entry)
-            if record is None or not _is_meant(record, query):
+            # The entry may not have told the type.
+            if record is None or (query.types is not None and record.type not in query.types):
                 continue
             place = (record.volume.identity(), record.offset, record.inner)
             if place not in given:
@@ -315,19 +323,56 @@ class Collection:
                 yield record
 
     def concurrent(self, record: StoredRecord) -> Iterator[StoredRecord]:
-        """The other records of the capture event of *record* (WARC/1.1 section 5.7)."""
-        return events.concurrent(record, self._matching)
+        """The other records of the capture event of *record*, in whichever way they are tied.
+
+        A request is tied to its answer by WARC-Concurrent-To in either of them, or in both to a
+        third record (WARC/1.1 section 5.7).
+        """
+        given = {record}
+        for other in self._near(record):
+            if other not in given and _are_tied(record, other):
+                given.add(other)
+                yield other
+
+    def _near(self, record: StoredRecord) -> Iterator[StoredRecord]:
+        """Records that may be of the event of *record*."""
+        for name in record.fields.all(_TIED):
+            yield from self._matching(record_id=name)
+        around = self._matching(url=record.url, time=record.date, types=_EVENT)
+        yield from itertools.islice(around, _NEAR)
+        behind = record.next()
+        for _ in range(_BEHIND):
+            if behind is None:
+                return
+            yield behind
+            behind = behind.next()
 
     def request(self, record: StoredRecord) -> StoredRecord | None:
-        """The request that *record* is the answer to; None where it is not archived."""
-        return events.request_of(record, self._matching)
+        """The request that *record* is the answer to; None where it is not archived.
+
+        Where nothing is tied, as in old files, URL and date tell.
+        """
+        tied = (other for other in self.concurrent(record) if other.type == "request")
+        found = next(tied, None)
+        if found is not None or _TIED in record.fields:
+            return found
+        return next((other for other in self._near(record) if _asked(other, record)), None)
 
     def redirects(self, record: StoredRecord) -> Iterator[StoredRecord]:
         """The answers that *record* redirects to, one after the other, each the nearest in time.
 
         None of them twice, and as far as they are archived.
         """
-        return events.redirects(record, self._matching)
+        seen = {record}
+        while target := _location(record):
+            answers = self._matching(url=target, time=record.date, types=_ANSWERS)
+            near = itertools.islice(answers, _NEAR)
+            found = next((one for one in near if one not in seen), None)
+            if found is None:
+                return
+            yield found
+            seen.add(found)
+            record = found
 
     def whole(self, record: StoredRecord, *, eager: bool = False) -> segments.SegmentedRecord:
         """The record that *record* is a segment of, or is: ``segments.join`` of it."""
@@ -354,15 +399,8 @@ def _ranked(index: Index, query: Query, number: int) -> Iterator[Found]:
     return ((query.rank(entry), number, entry) for entry in index.found(query))
 
 
-def _is_meant(record: StoredRecord, query: Query) -> bool:
-    """Return whether *record* is of a type in *query*, which its entry may not have told."""
-    return query.types is None or record.type in query.types
-
-
 def _is_of(entry: Entry, record: StoredRecord) -> bool:
-    """Return whether *record* can be the one that *entry* is about: the volume may have been
-    changed.
-    """
+    """Return whether *record* may be that of *entry*: the volume may have been changed."""
     url = record.url
     return entry.url in ("", url, word(url)) or surt(url) in (entry.key, surt(entry.url))
 
@@ -375,3 +413,29 @@ def _around(volume: Volume, place: int) -> StoredRecord | None:
 def _is_index(path: Path) -> bool:
     name = path.name.lower()
     return any(name.endswith(kind.suffixes) for kind in KINDS)
+
+
+def _are_tied(one: StoredRecord, other: StoredRecord) -> bool:
+    names, others = ({r.id, *r.fields.all(_TIED)} - {""} for r in (one, other))
+    return not names.isdisjoint(others)
+
+
+def _asked(request: StoredRecord, answer: StoredRecord) -> bool:
+    """Return whether *request*, tied to nothing, is of the URL and the time of *answer*."""
+    return (
+        request.type == "request"
+        and _TIED not in request.fields
+        and (request.url, request.date) == (answer.url, answer.date)
+    )
+
+
+def _location(record: StoredRecord) -> str:
+    """The URL that an answer redirects to, without a fragment; empty where it does not."""
+    head = record.http
+    if head is None or not 300 <= head.status < 400 or head.status == 304:
+        return ""
+    target = lossless(head.fields.first("Location").encode("latin-1", "replace"))
+    try:
+        return urldefrag(urljoin(record.url, target))[0] if target else ""
+    except ValueError:
+        return ""

@@ -18,8 +18,7 @@ from ..errors import BadIndex
 from ..format.compression import BROKEN_GZIP, members
 from ..problems import Problem
 from ..writing.names import put_in_place
-from .base import CAPTURES, Entry, Index, IndexBuilder, Query, Rank
-from .sorting import LineSorter
+from .base import CAPTURES, Entry, Index, IndexBuilder, LineSorter, Query, Rank
 from .surts import surt
 
 GZIP = b"\x1f\x8b"

@@ -78,13 +78,11 @@ class _Parts:
     def key(self) -> str:
         if self.opaque:
             return self.host
-        path = self.path.rstrip("/") or "/"
-        query = "&".join(map("=".join, sorted(self._parameters()))) if self.query else ""
+        path, query = self.path.rstrip("/") or "/", self.query
+        if query:
+            bare = _QUERY_SESSIONS.sub("", query) if "=" in query else query
+            query = "&".join(map("=".join, sorted(one.split("=", 1) for one in bare.split("&"))))
         return f"{self.host}){path}?{query}" if query else f"{self.host}){path}"
-
-    def _parameters(self) -> list[list[str]]:
-        query = _QUERY_SESSIONS.sub("", self.query) if "=" in self.query else self.query
-        return [parameter.split("=", 1) for parameter in query.split("&")]
 
     def in_order(self) -> str:
         """Like the key, with session ids, parameters and the last slash where they were."""

@@ -18,8 +18,7 @@ from ..format.fields import Fields
 from ..format.rules import VERSIONS, faults
 from ..format.sources import MemorySource
 from ..problems import Problem
-from .blocks import contents, is_plainly_right
-from .stored import StoredRecord
+from .stored import StoredRecord, contents, is_plainly_right
 from .volumes import Volume
 
 _APART = 64 << 10  # bytes of a block from which on it is hashed in a thread of its own

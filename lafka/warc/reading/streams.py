@@ -164,9 +164,7 @@ class PackedStream:
         return None
 
     def member_after(self, at: int) -> int | None:
-        """Return where in the file the first member begins that begins with *at*; None inside of
-        one.
-        """
+        """Return where in the file the member lies that begins at *at*; None inside of one."""
         index = bisect_left(self._begins, at)
         if index < len(self._begins):
             return self._offsets[index] if self._begins[index] == at else None

@@ -43,13 +43,13 @@ def write_segmented(builder: Builder, record: Record, size: int | str | None = N
     if record.type == "continuation" or _NUMBER in record.fields:
         raise BadValue("a segment cannot be segmented")
     most = parse_size(size) if size is not None else 0
-    if not most and (builder.has_room(record) or _fits_a_file(builder, record)):
+    if not most and (
+        builder.has_room(record)
+        or builder.is_single
+        or record.block_length + added_size(record) <= builder.start()
+    ):
         return builder.append(record)
     return list(_written(builder, record, most))
-
-
-def _fits_a_file(builder: Builder, record: Record) -> bool:
-    return builder.is_single or record.block_length + added_size(record) <= builder.start()
 
 
 def _written(builder: Builder, record: Record, most: int) -> Iterator[Place]:

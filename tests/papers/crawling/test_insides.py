@@ -9,8 +9,8 @@ from contextlib import suppress
 import pytest
 
 from lafka.errors import Stopped
-from lafka.papers.crawling import insides
-from lafka.papers.crawling.insides import FutReaders
+from lafka.papers.crawling import captures
+from lafka.papers.crawling.captures import FutReaders
 from lafka.papers.origins import Origin
 from lafka.storage.children import ChildDied
 from tests.sites.made_pdfs import Leaf, Text, made, wrapped
@@ -27,8 +27,8 @@ VITA = made([Leaf(lines=(Text(said="Curriculum Vitae"), Text(said=TITLE)))])
 @pytest.fixture
 def readers(monkeypatch: pytest.MonkeyPatch) -> Iterator[FutReaders]:
     """Readers of futs whose child does what some titles say."""
-    monkeypatch.setattr(insides, "MODULE", "tests.sites.parsers_of_pdfs")
-    monkeypatch.setattr(insides, "CPU_SECONDS", 1)
+    monkeypatch.setattr(captures, "MODULE", "tests.sites.parsers_of_pdfs")
+    monkeypatch.setattr(captures, "CPU_SECONDS", 1)
     made_ = FutReaders()
     yield made_
     made_.stop()

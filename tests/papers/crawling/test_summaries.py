@@ -10,7 +10,7 @@ import pytest
 
 from lafka.papers import Group, Outcome
 from lafka.papers.crawling.summaries import FeedTally, RunSummary
-from lafka.runs.summing import FailingHost
+from lafka.runs.reporting import FailingHost
 
 PID = "RePEc:abc:wpaper:1"
 

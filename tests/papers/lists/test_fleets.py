@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from lafka.errors import BadList
 from lafka.papers.lists import fleets
 from lafka.papers.lists.fleets import OutcomeTimes
-from lafka.papers.lists.futlis import Feeder
+from lafka.papers.lists.futlis import Feeder, shard_of_line
 from lafka.papers.lists.rows import ListRow, verdict
-from lafka.papers.lists.shards import shard_of_line
 from lafka.pids import SCHEMES
 
 SCHEME = SCHEMES["RePEc"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lafka.errors import BadArgument
 from lafka.papers import shard_of
-from lafka.papers.lists.shards import Shard
+from lafka.papers.lists.futlis import Shard
 
 PID = "RePEc:abc:wpaper:1"
 

@@ -398,7 +398,7 @@ def test_the_reader_loads_nothing_of_ours_but_itself() -> None:
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
     loaded = {name for name in told.stdout.split() if name.partition(".")[0] == "lafka"}
-    parts = ("blocks", "digests", "headers", "problems", "reader", "tables")
+    parts = ("blocks", "digests", "headers", "problems", "reader")
     packages = {"lafka", "lafka.witness"}
     assert loaded == packages | {f"lafka.witness.{name}" for name in parts}
 

@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 
 from lafka.errors import BadSuwaf, BadWarc, ShortWarc
-from lafka.storage.keeping.contents import Contents, Scanner
-from lafka.storage.keeping.groups import RecordGroup
+from lafka.storage.keeping.contents import Contents, RecordGroup, Scanner
 from lafka.storage.keeping.stores import SummarisedWarc
 from lafka.storage.locks import Lock, locking
 from lafka.storage.steps import Steps, done
 from lafka.warc.format.records import Record
 from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.writing.copying import Files
+from lafka.warc.writing.appending import Files
 
 DAY = "2026-11-20T10:11:12Z"
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.warc.errors import BadValue
-from lafka.warc.foreign.rdf import leaves
+from lafka.warc.foreign.maff import leaves
 
 MAFF = b"""<?xml version="1.0"?>
 <RDF:RDF xmlns:MAF="http://maf.mozdev.org/metadata/rdf#"

@@ -155,8 +155,8 @@ def test_an_index_is_copied_into_another_kind_and_folder(tmp_path: Path) -> None
 
 
 def test_memory_does_not_grow_with_the_volume(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("lafka.warc.indexes.sorting.RUN_SIZE", 1 << 12)
-    monkeypatch.setattr("lafka.warc.indexes.sorting._RUNS_MAX", 3)
+    monkeypatch.setattr("lafka.warc.indexes.base.RUN_SIZE", 1 << 12)
+    monkeypatch.setattr("lafka.warc.indexes.base._RUNS_MAX", 3)
 
     def peak(count: int, name: str) -> int:
         source = volume(tmp_path / "many.warc", *(response(b"%16000d" % n) for n in range(count)))

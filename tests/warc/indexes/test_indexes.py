@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 from lafka.warc.errors import BadIndex, BadValue
 from lafka.warc.format.dates import WarcDate
 from lafka.warc.indexes import Entry, Query, attach, builder, kind_of, sqlite
-from lafka.warc.indexes.base import Index, digest_key
+from lafka.warc.indexes.base import Index, LineSorter, digest_key
 from lafka.warc.indexes.lines import InflatedText
-from lafka.warc.indexes.sorting import LineSorter
 from lafka.warc.indexes.surts import surt
 
 SHARED = Path(__file__).parents[3].parent / "shared" / "warc"

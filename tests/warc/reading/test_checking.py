@@ -11,7 +11,6 @@ import pytest
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import Record
 from lafka.warc.problems import CODES
-from lafka.warc.reading.blocks import verify
 from lafka.warc.reading.checking import check
 from lafka.warc.reading.volumes import Volume
 
@@ -131,7 +130,6 @@ def test_one_record_is_verified(write: Write) -> None:
     path = write(response(b"abcd").to_bytes().replace(b"\r\n\r\nabcd", b"\r\n\r\nabce"))
     record = Volume(path).first()
     assert record
-    assert record.verify() == verify(record)
     assert [problem.code for problem in record.verify()] == ["block-digest", "payload-digest"]
     assert Volume(write(response())).at(0).verify() == []
 
