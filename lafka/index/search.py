@@ -252,7 +252,7 @@ def _of_host(name: str, hosts: Sequence[int]) -> _Way:
 
 
 def _of_words(db: sqlite3.Connection, words: Sequence[str]) -> _Way:
-    """Words in quotes as FTS5 takes them, the last may go on; ranked where some papers have them."""
+    """Words in quotes as FTS5 takes them, the last may go on; some papers are ranked, many not."""
     match = " ".join(f'"{spaced(word)}"' for word in words) + "*"
     many = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
     is_ranked = 1 < db.execute(many, (match, RANKED + 1)).fetchone()[0] <= RANKED

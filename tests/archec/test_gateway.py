@@ -36,8 +36,8 @@ from lafka.archec.serve.holdings import StoreHoldings
 from lafka.archec.store.folders import ObiStore
 from lafka.errors import KeeperError, NotHeld
 from lafka.urls.addresses import LONGEST, Elsewhere, HeldFile, Withdrawn
-from lafka.web import connections as gateways
 from lafka.web import answers
+from lafka.web import connections as gateways
 from lafka.web.connections import PatientProtocol
 from lafka.web.gateway import Gateway
 from tests import starts
