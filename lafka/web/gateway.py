@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from lafka.errors import BadArgument, KeeperError, NotHeld, OperatorError, printable
@@ -33,7 +33,6 @@ from lafka.urls.addresses import (
 from lafka.web.answers import Stretch, refusal, sent, told, within
 
 NOT_KEPT = "not kept here"
-_AT_ONCE = 32 * 1024
 _GUARDS = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": (
@@ -84,7 +83,7 @@ class Gateway:
             response = await loop.run_in_executor(self._thread, self._answered, request)
         response.headers["X-Content-Type-Options"] = "nosniff"
         try:
-            await response(scope, receive, within(send) if _may_stall(response) else send)
+            await response(scope, receive, within(send))
         except TimeoutError:
             logger.info("%s: hung up on a client that took nothing", request.client)
 
@@ -141,7 +140,8 @@ class Gateway:
         stretch = Stretch(fd=held.fd, start=0, size=held.size, etag=f'"{held.md5}"')
         response = sent(request, stretch, headers)
         if held.sha256 and response.status_code == 200:
-            response.headers["Repr-Digest"] = f"sha-256=:{_base64(held.sha256)}:"
+            digest = b64encode(bytes.fromhex(held.sha256)).decode()
+            response.headers["Repr-Digest"] = f"sha-256=:{digest}:"
         return response
 
     def _timemap(self, request: Request, asked: GatewayRequest) -> Response:
@@ -192,11 +192,6 @@ class Gateway:
         )
 
 
-def _may_stall(response: Response) -> bool:
-    """Return whether it is more than the system takes off our hands at once."""
-    return isinstance(response, StreamingResponse) or len(response.body) > _AT_ONCE
-
-
 def _addresses(request: Request) -> Addresses:
     # The Host is one that is allowed, so it can stand in what we say.
     return Addresses(base=f"{request.scope['scheme']}://{request.headers['host']}")
@@ -225,10 +220,6 @@ def _at(query: str) -> int | None:
     if name != "at" or not (text.isascii() and text.isdigit() and len(text) <= 11):
         raise BadArgument("what stands behind the ? is not at=<tist>")
     return int(text)
-
-
-def _base64(digest: str) -> str:
-    return b64encode(bytes.fromhex(digest)).decode()
 
 
 def _json(values: object) -> Response:

@@ -24,8 +24,8 @@ from lafka.web.captures import Captures
 from lafka.web.site import Origins, Site
 from tests.services import apart, npms
 from tests.services.chromiums import browsing
-from tests.stores import pdf
-from tests.web.served import AT, BIG, COLON_AT, FUTLI, PID, Served
+from tests.stores import Store, pdf
+from tests.web.served import AT, BIG, COLON_AT, FUTLI, PID, Served, serving
 
 
 @pytest.fixture
@@ -207,7 +207,9 @@ def test_heritrix_learns_by_cdx_when_a_url_was_had_last(served: Served) -> None:
     # asked again and again; its POST of new lines is refused here.
     with httpx.Client(base_url=served.bytes) as client:
         last = client.get("/web/cdx", params={"url": AT}).text.splitlines()[-1].split(" ")
-        assert (len(last), last[1][:8]) == (11, "20261121")
+        assert (len(last), last[1][:8], last[2]) == (11, "20261121", AT)
+        for output in ("cdxj", "json"):
+            assert AT in client.get("/web/cdx", params={"url": AT, "output": output}).text
         nothing = client.get("/web/cdx", params={"url": f"{AT}x"})
         assert (nothing.status_code, nothing.text) == (200, "")
         assert client.post("/web/cdx", content=" ".join(last)).status_code == 405
@@ -252,6 +254,26 @@ def test_memento_addresses_are_read_by_an_independent_reader(served: Served) -> 
         assert client.get(f"/web/{AT}x").status_code == 404
         bad = client.get(f"/web/{AT}", headers={"Accept-Datetime": "yesterday"})
         assert bad.status_code == 400
+
+
+def test_a_captured_redirect_is_a_memento_that_leads_to_the_next(tmp_path: Path) -> None:
+    store = Store(tmp_path / "archive")
+    store.put(store.fut(pdf("moved"), hops=1, futli="http://x.example/old"))
+    hop_at = "http://x.example/old?hop=0"  # as the store names it
+    with (
+        serving(store, tmp_path / "withheld") as served,
+        httpx.Client(base_url=served.bytes) as client,
+    ):
+        gate = client.get(f"/web/{hop_at}")
+        hop = client.get(gate.headers["location"])
+        assert hop.is_redirect
+        assert hop.headers["memento-datetime"]
+        assert hop.links["original"]["url"] == hop_at
+        last = client.get(hop.headers["location"], follow_redirects=True)
+        assert last.content == pdf("moved")
+        for page, status in (("", 200), ("1/", 200), ("2/", 404)):
+            answer = client.get(f"/web/timemap/link/{page}{hop_at}")
+            assert answer.status_code == status
 
 
 CDX = {
@@ -323,15 +345,6 @@ def test_cdx_is_resumed_where_it_ended(served: Served) -> None:
         assert told == {"pages": 1, "pageSize": 1, "blocks": 1}
         last = client.get("/web/cdx", params={**asked, "output": "json"}).text.splitlines()[-1]
         assert list(json.loads(last)) == ["resumeKey"]
-
-
-def test_lines_have_the_columns_of_outbackcdx(served: Served) -> None:
-    line = httpx.get(f"{served.bytes}/web/cdx?url={quote(AT, safe='')}").text.splitlines()[0]
-    columns = line.split(" ")
-    assert len(columns) == 11
-    assert columns[2] == AT
-    for output in ("cdxj", "json"):
-        assert AT in httpx.get(f"{served.bytes}/web/cdx?url={AT}&output={output}").text
 
 
 @pytest.mark.parametrize(
