@@ -38,11 +38,6 @@ def visible(text: object) -> Markup:
     return escape(shown)
 
 
-def handle(pid: object) -> Markup:
-    """*pid* as :func:`visible`, which a line breaks behind its colons before anywhere else."""
-    return Markup(":<wbr>").join(visible(pid).split(":"))
-
-
 def plain(text: object) -> str:
     """*text* for an attribute: control and direction characters are left out."""
     return _UNSEEN.sub("", str(text))
@@ -70,7 +65,7 @@ def when(time: str | None) -> Markup | str:
 def title_of(paper: FoundPaper) -> Markup:
     """The title of *paper*, else its pid, with the words that were looked for marked."""
     if not paper.marked:
-        return visible(paper.title) if paper.title else handle(paper.pid)
+        return visible(paper.title or paper.pid)
     begin, end = MARKS
     parts = re.split(f"([{begin}{end}])", paper.marked)
     tags = {begin: Markup("<mark>"), end: Markup("</mark>")}
@@ -88,7 +83,7 @@ class Pages:
             trim_blocks=True, lstrip_blocks=True, auto_reload=False,
         )  # fmt: skip
         self._made.filters.update(
-            visible=visible, handle=handle, part=lambda text: quote(str(text), safe=""),
+            visible=visible, part=lambda text: quote(str(text), safe=""),
             size=lambda size: in_bytes(size or 0).replace(" ", "\xa0"), plain=plain, number=number,
             when=when, title=title_of,
         )  # fmt: skip

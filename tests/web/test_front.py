@@ -145,7 +145,7 @@ def test_a_capture_shows_its_head_line_by_line(client: httpx.Client) -> None:
     capture = client.get(f"/api/v1/papers/{paper}").json()["captures"][0]["record"]
     text = client.get(f"/papers/{paper}/captures/{capture}").text
     assert re.search(r"<pre[^>]*>HTTP/1\.1 200 OK\nContent-Type: [^\\]*</pre>", text)
-    assert "A capture of RePEc:<wbr>ttl:<wbr>wpaper:<wbr>1" in text
+    assert f"A capture of {TITLED}" in text
 
 
 def test_a_paper_lives_without_its_warc(client: httpx.Client, front: Served) -> None:
