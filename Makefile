@@ -3,7 +3,9 @@
 # make test-all  runs all tests: those that need a server, the long forms of faults, more examples
 # make test-beyond  runs what test-all has beyond test
 # make warc-wheel  builds the WARC library alone into dist/, and runs its tests against it
+# make try-docs  runs the shell lines of README, how-tos and tutorial with a wheel in an environment
 # make docs   builds the site over docs/ into build/site, with a search and an API reference
+# make drawings  draws the pictures of the documentation; the terminal's from docs/tutorial.md
 # make services  installs the servers that some tests start; without them these are skipped
 # make faults kills crawls by the thousand; FAULTS="--phases kills --kills 100" for less
 # make mutants  changes modules that matter, and tells what tests do not notice; MUTANTS="--count 40"
@@ -22,7 +24,7 @@ TESTED = $(VENV)/.tested
 DOCUMENTED = $(VENV)/.documented
 PIP = $(BIN)/python -m pip --disable-pip-version-check install --quiet --retries 8 --timeout 30
 
-.PHONY: demo docs test test-all test-beyond warc-wheel services coverage lint types check format \
+.PHONY: demo docs drawings test test-all test-beyond try-docs warc-wheel services coverage lint types check format \
 	benchmarks faults mutants clean
 
 demo: $(COMPILED)
@@ -30,6 +32,9 @@ demo: $(COMPILED)
 
 docs: $(DOCUMENTED)
 	$(BIN)/python -m mkdocs build --strict --quiet
+
+drawings: $(READY)
+	$(BIN)/python docs/drawings/make.py
 
 test: $(TESTED) $(COMPILED)
 	$(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
@@ -39,6 +44,13 @@ test-all: $(TESTED) $(COMPILED)
 
 test-beyond: $(TESTED) $(COMPILED)
 	$(BIN)/python -m pytest -n $(WORKERS) --suite beyond $(TESTS)
+
+try-docs: $(TESTED)
+	rm -rf build/try && $(PYTHON) -m venv build/try
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/try .
+	build/try/bin/pip install --quiet "$$(echo build/try/lafka-*.whl)[text,web,report,parquet,metrics]"
+	$(BIN)/python -m pytest -n $(WORKERS) --suite all --programs build/try/bin \
+		tests/test_shell_lines.py tests/test_how_to_lines.py tests/test_tutorial.py
 
 warc-wheel: $(TESTED)
 	$(BIN)/python -m tests.warc.wheel -n $(WORKERS)

@@ -131,6 +131,39 @@ def records(bench: Bench) -> str:
     )
 
 
+def small(bench: Bench) -> str:
+    """CPU of one more small file of a record, start-up aside: of many files less that of one."""
+    many, size = 150, 20_000
+    get = "`zenodo_get`"
+    with fileset_site.serving(bench.folder) as site:
+        cpu: dict[str, list[float]] = {LAFKA: [], get: []}
+        for number, files in ((1, 1), (2, many)):
+            site.zenodo(number, [size] * files)
+            found = bench.best(_small_ways(site, get, number))
+            for name, run in found.items():
+                cpu[name].append(run.cpu)
+    each = {name: 1000 * (all_ - one) / (many - 1) for name, (one, all_) in cpu.items()}
+    rows = [[name, f"{one:.2f}", f"{all_:.2f}", f"{each[name]:.1f}", f"{all_ / cpu[get][1]:.2f}"]
+            for name, (one, all_) in cpu.items()]  # fmt: skip
+    ratio = each[LAFKA] / each[get]
+    return markdown(
+        ("a record of files of 20 kB", "CPU s, 1 file", f"CPU s, {many} files",
+         "ms a file more", "of the peer"), rows,
+        "User and system. Lafka keeps the exchange of each file, computes three digests, and syncs"
+        f" each file and its record. At most 1.3 times a small file: {holds(ratio <= 1.3)}"
+        f" ({ratio:.1f}). Best of {bench.rounds}.",
+    )  # fmt: skip
+
+
+def _small_ways(site: Site, get: str, number: int) -> dict[str, Way]:
+    return {
+        LAFKA: lambda folder: crawl(folder, [f"https://zenodo.org/records/{number}"], site.trust),
+        get: lambda folder: shell(
+            '"$1" -v 0 -o . "$2"', folder, site.trust, peers.program("zenodo_get"), number
+        ),
+    }
+
+
 def items(bench: Bench) -> str:
     """Twenty archive.org items of twenty files of 1 MB, to items."""
     count, files, size = bench.count(20), 20, 1_000_000

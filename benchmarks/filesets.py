@@ -37,6 +37,7 @@ from benchmarks.fileset_rows import Bench  # noqa: E402
 ROWS: dict[str, Callable[[Bench], str]] = {
     "huge": fileset_downloads.huge,
     "records": fileset_downloads.records,
+    "small": fileset_downloads.small,
     "items": fileset_downloads.items,
     "resume": fileset_downloads.resume,
     "zeros": fileset_downloads.zeros,

@@ -68,7 +68,7 @@ class ResultItem(dict[str, Any]):
 
 @dataclass(kw_only=True)
 class StoreItem:
-    """What is to be stored of the fileset ``fileset`` before its ingest goes on; in no feed.
+    """A part of the fileset ``fileset`` to store before its ingest goes on; in no feed.
 
     The pipeline does ``work`` in a thread, and gives what came of it to ``done``.
     """

@@ -153,7 +153,7 @@ def _begins_as_html(prefix: bytes) -> bool:
 
 
 class _Entity:
-    """What goes by of an entity: its ends, its size, and its digests from the fut's start on."""
+    """An entity as it goes by: its ends, its size, and its digests from the fut's start on."""
 
     def __init__(self) -> None:
         self.first = b""

@@ -17,11 +17,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so shells begin what is
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--suite", choices=suites.SUITES, default=suites.SHORT)
+    parser.addoption(
+        "--programs", metavar="FOLDER", default="", help="an installed Lafka's, for docs"
+    )
     parser.addoption("--order", type=int, metavar="SEED", help="a random order of files and tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     suites.choose(config.getoption("--suite"))
+    starts.INSTALLED = config.getoption("--programs")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

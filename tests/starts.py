@@ -48,6 +48,11 @@ _AT_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "MALLOC_")
 _LATER = {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONWARNINGS"}
 
 
+def python() -> str:
+    """Return the Python that knows the Lafka of :func:`programs`."""
+    return f"{INSTALLED}/python" if INSTALLED else sys.executable
+
+
 class Popen(subprocess.Popen):
     """A process; *before* is called in a fork before its program begins."""
 
@@ -174,6 +179,10 @@ def _server() -> _Server:
     return server
 
 
+INSTALLED = ""
+"""The folder of programs that are installed, from ``--programs``; empty for those of here."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shell:
     """``sh`` in *folder*; programs are looked for in *bins* first."""
@@ -188,7 +197,7 @@ class Shell:
         return {
             **os.environ,
             "PATH": os.pathsep.join((*map(str, self.bins), os.environ["PATH"])),
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": "" if INSTALLED else str(ROOT),
             "LAFKA_ALLOWED_NETWORKS": "127.0.0.0/8",
             "LAFKA_CONTACT": "you@example.org",
             **self.more,
@@ -197,7 +206,7 @@ class Shell:
     def __call__(self, line: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             ["sh", "-c", line], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, check=False, timeout=120,
+            capture_output=True, text=True, check=False, timeout=900 if INSTALLED else 120,
         )  # fmt: skip
 
     @contextmanager
@@ -216,7 +225,10 @@ class Shell:
 
 @contextmanager
 def programs() -> Iterator[Path]:
-    """A folder with the programs ``lafka`` and ``scrapy``, which start at once."""
+    """A folder with the programs ``lafka`` and ``scrapy``: installed, or such as start at once."""
+    if INSTALLED:
+        yield Path(INSTALLED).absolute()
+        return
     with tempfile.TemporaryDirectory(prefix="lafka-") as folder:
         for name in NAMES:
             asks = ASKS.format(

@@ -97,6 +97,18 @@ def test_futs_are_listed_where_they_lie(folder: Path) -> None:
     with Path(rows[1]["warc"]).open("rb") as warc:
         warc.seek(rows[1]["s"])
         assert warc.read(rows[1]["l"]) == pdf(2)
+    assert folder / "archive" / rows[1]["path"] == Path(rows[1]["warc"])
+    assert (rows[1]["archive"], rows[1]["series"], rows[1]["title"]) == ("abc", "wpaper", None)
+
+
+def test_futs_have_the_titles_and_years_of_an_index(folder: Path) -> None:
+    assert lafka(folder, "index", "--quiet").returncode == 0
+    with sqlite3.connect(folder / "archive/index/archive.sqlite") as index:
+        index.execute("UPDATE paper SET title = 'Wages', year = 1998 WHERE pid = ?", (OTHER,))
+    index.close()
+    done = lafka(folder, "futs", "--csv")
+    first, second = csv.DictReader(io.StringIO(done.stdout))
+    assert (first["title"], second["title"], second["year"]) == ("", "Wages", "1998")
 
 
 def test_futs_of_a_damaged_paper_are_left_out_and_told(folder: Path) -> None:
@@ -159,6 +171,7 @@ def test_texts_in_parquet_have_real_times(texts: Path) -> None:
     first, *_ = parquet.read_table(texts / "texts.parquet").to_pylist()
     assert (first["text"], first["pages"], first["archive"]) == ("Wages of copyists", 1, "abc")
     assert first["time"].tzinfo is not None
+    assert first["path"] == "warc/RePEc/abc/wpaper/1.warc"
 
 
 @pytest.mark.parametrize(

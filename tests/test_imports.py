@@ -223,7 +223,7 @@ def test_wings_never_know_each_other_and_commands_never_a_crawl() -> None:
                 assert not is_in(other, ("papers.archive.paperwarc", "pipelines")), place
 
 
-CRAWLS = ("lafka.cli.finders",)
+CRAWLS = ("lafka.cli.scrapys",)
 """Commands that change a crawl's settings."""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import urlopen
@@ -83,7 +82,7 @@ def test_each_exception_is_of_a_line_that_is_there() -> None:
 @pytest.mark.parametrize("page", ["README.md", "docs/how-to/mine-texts.md"])
 def test_the_python_lines_do_what_they_say(page: str, shell: Shell) -> None:
     for code in blocks(page, "python"):
-        done = shell(f"{sys.executable} -c '{code}'")
+        done = shell(f"{starts.python()} -c '{code}'")
         assert done.returncode == 0, done.stderr
         assert "RePEc:abc:wpaper:1" in done.stdout or "fut" not in code
 
@@ -92,7 +91,7 @@ def test_the_pages_are_served_until_they_are_stopped(shell: Shell) -> None:
     """As the README has it; another program may have its port, which is told."""
     assert "lafka serve" in all_lines("README.md")
     serving = starts.Popen(
-        [sys.executable, "-m", "lafka", "serve"], cwd=shell.folder, env=shell.environment,
+        [starts.python(), "-m", "lafka", "serve"], cwd=shell.folder, env=shell.environment,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     with serving:

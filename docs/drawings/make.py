@@ -1,4 +1,4 @@
-"""Draws the pictures of the documentation as SVG: ``python docs/drawings/make.py``.
+"""Draws the pictures of the documentation as SVG: ``make drawings``.
 
 A drawing is rows of boxes with arrows between them; a session is what a terminal showed, from the
 tutorial, whose test compares it with what the commands print.
@@ -26,6 +26,8 @@ MARKER = (
     '<defs><marker id="m" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto">'
     '<path d="M0,0 L8,4 L0,8 z" style="fill:#456;marker-end:none"/></marker></defs>'
 )
+PAPER = '<rect width="100%" height="100%" style="fill:#fff;stroke:none"/>'
+"""The white behind a drawing: its text is dark, and pages may be, too."""
 DRAWINGS: dict[str, tuple[str, tuple[Box, ...], tuple[Arrow, ...]]] = {
     "list-to-pdf": (
         "From a list to PDFs",
@@ -87,6 +89,7 @@ def drawing(title: str, boxes: tuple[Box, ...], arrows: tuple[Arrow, ...]) -> st
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img">',
         f"<title>{escape(title)}</title><style>{STYLE}</style>",
+        PAPER,
         MARKER,
         *(_box(box) for box in boxes),
         *(_arrow(boxes[start], boxes[end], text) for start, end, text in arrows),

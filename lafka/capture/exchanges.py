@@ -17,7 +17,7 @@ from lafka.warc.format.fields import Fields
 
 
 class BodySink(Protocol):
-    """What takes a body, transfer coding undone; all of it is called in the reactor's thread."""
+    """A taker of a body, transfer coding undone; it is called in the reactor's thread."""
 
     def wants(self, status: int, fields: Fields) -> bool:
         """Return whether the body behind this head is to come here; else it goes the usual way."""
@@ -166,7 +166,7 @@ def _write_at(descriptor: int, data: bytes, offset: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secured:
-    """What TLS brought: names as in WARC-Protocol and WARC-Cipher-Suite, empty where unknown.
+    """The outcome of TLS: names as in WARC-Protocol and WARC-Cipher-Suite, empty where unknown.
 
     ``certificate`` is :func:`lafka.capture.certificates.verdict`.
     """

@@ -36,7 +36,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Not waiting: a named pipe would have us wait for who writes to it.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
-Seen = tuple[int, int, int]
+FileMark = tuple[int, int, int]
 """A file as it was: device, inode, bytes; -1 bytes for one that is still written."""
 
 
@@ -51,7 +51,7 @@ class Leftover:
     folder: Path
     warcs: tuple[str, ...]
     foreign: tuple[str, ...]
-    _read: dict[str, Seen] = field(default_factory=dict)
+    _read: dict[str, FileMark] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -217,18 +217,18 @@ def _is_file(path: Path) -> bool:
     return False
 
 
-def seen(fd: int) -> Seen:
+def seen(fd: int) -> FileMark:
     """The open file *fd* as it is."""
     state = os.fstat(fd)
     return state.st_dev, state.st_ino, state.st_size
 
 
-def begun(fd: int) -> Seen:
+def begun(fd: int) -> FileMark:
     """The open file *fd*, which grows."""
     return (*seen(fd)[:2], -1)
 
 
-def _is_still(state: os.stat_result, file: Seen) -> bool:
+def _is_still(state: os.stat_result, file: FileMark) -> bool:
     device, inode, size = file
     return (state.st_dev, state.st_ino) == (device, inode) and size in (-1, state.st_size)
 
@@ -268,7 +268,7 @@ def mark(folder: Path) -> None:
         os.close(os.open(DONE, flags, 0o644, dir_fd=fd))
 
 
-def remove(folder: Path, files: Mapping[str, Seen]) -> None:
+def remove(folder: Path, files: Mapping[str, FileMark]) -> None:
     """Remove a run's *files* where they are as they were, its queue and lock; then its *folder*.
 
     The lock goes last, so that a killed removal is taken up again. The folder stays where it holds
@@ -284,13 +284,13 @@ def remove(folder: Path, files: Mapping[str, Seen]) -> None:
         folder.rmdir()
 
 
-def remove_file(path: Path, file: Seen) -> None:
+def remove_file(path: Path, file: FileMark) -> None:
     """Remove *path* if it is still the *file* that it was."""
     with _opened(path.parent) as folder:
         _remove_seen(folder, path.name, file)
 
 
-def _remove_seen(folder: int, name: str, file: Seen) -> None:
+def _remove_seen(folder: int, name: str, file: FileMark) -> None:
     with suppress(FileNotFoundError):
         if _is_still(os.stat(name, dir_fd=folder, follow_symlinks=False), file):
             os.unlink(name, dir_fd=folder)

@@ -10,7 +10,7 @@ from lafka.payloads import Payload
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Whom an exchange is recorded for, and what its warcinfo says of that.
+    """The owner of an exchange, and the fields of its warcinfo.
 
     ``owner`` is a number that the crawl gives: files of the raw log stay until their owners are
     released. ``fields`` are the warcinfo's, names and values, each on one line. What is pulled for

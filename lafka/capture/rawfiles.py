@@ -22,7 +22,7 @@ import pylibmagic  # noqa: F401  brings libmagic for the import of python-magic 
 import yaml
 from scrapy_warcio import ScrapyWarcIo
 
-from lafka.capture.leftovers import PREFIX, Seen, begun
+from lafka.capture.leftovers import PREFIX, FileMark, begun
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.warc.format import dates
 from lafka.warc.format.fields import Fields, one_line
@@ -81,7 +81,7 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
         self.folder = folder
         self.software = software
         self.warc_fname: str | None = None
-        self.begun: dict[str, Seen] = {}
+        self.begun: dict[str, FileMark] = {}
         """Its files by their names: what it may remove."""
         self._path = folder
         self._file = Appender(-1)

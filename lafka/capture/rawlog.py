@@ -194,7 +194,7 @@ class RawLog:
         self._write([(_header(record), record.block)], owner, size=0)
 
     def release(self, owner: int) -> None:
-        """What is here of *owner* lies elsewhere now, or need not: no file waits for it."""
+        """Let go of *owner*: its bytes lie elsewhere now, or need not. No file waits for it."""
         with self._turn:
             self._waiting.pop(owner, None)
             self._remove_done(current=self._files.path if self._written else None)
@@ -319,7 +319,7 @@ CONNECTION = tuple(name for name, _ in _CONNECTION)
 
 
 def _add_connection(fields: Fields, exchange: Exchange) -> None:
-    """Whom the exchange was with, what TLS says of it, and on which connection it was."""
+    """Add the peer of the exchange, what TLS says of it, and its connection."""
     for name, value_of in _CONNECTION:
         if value := value_of(exchange):
             fields.add(name, value)

@@ -96,7 +96,7 @@ class ReadingLimits:
 
 
 class Tap:
-    """What binds an exchange to the connections that carry it, and stops them.
+    """The tie of an exchange to the connections that carry it, which can stop them.
 
     ``head`` and ``beginning`` are what Scrapy gets, with ``marks``, its own flags; ``stopped``:
     somebody's signal ended the download. ``flags`` are ours, once it is closed. ``error`` is what
@@ -347,7 +347,7 @@ class Tap:
             self._fail_with(ResponseNeverReceived([reason]))  # type: ignore[no-untyped-call]
 
     def give_up(self, fault: str) -> None:
-        """What came is no answer: *fault*; or its body is none."""
+        """End because the response, or its body, is malformed: *fault*."""
         self._connection = None
         self.fault = fault
         self.exchange.truncated = "disconnect"

@@ -66,7 +66,7 @@ _AT_ONCE = 4
 
 
 class Pulling:
-    """What *crawler* pulls from: the gateway at ``base``."""
+    """The gateway at ``base`` that *crawler* pulls from."""
 
     def __init__(self, crawler: Crawler, client: GatewayClient) -> None:
         self.base = client.base

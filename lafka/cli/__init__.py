@@ -1,1 +1,1 @@
-"""What the command line says: a module for each family of commands, the table in ``verbs``."""
+"""The command line: a module for each family of commands, and their table in ``verbs``."""

@@ -41,7 +41,7 @@ from lafka.papers.archive.archives import Archive, StoredFut
 from lafka.runs.sources import store_line
 from lafka.runs.terminals import program
 from lafka.spiders.fobi_arguments import fobi_rules
-from lafka.spiders.obi_settings import store_root, the_records, the_store
+from lafka.spiders.obi_settings import open_store, records_of, store_root
 from lafka.witness.problems import Severity, StoreProblem
 
 if TYPE_CHECKING:
@@ -94,10 +94,10 @@ def _add_to_list(parser: ArgumentParser) -> None:
 
 
 def _list(opts: Namespace, settings: BaseSettings) -> int:
-    store = the_store(settings)
+    store = open_store(settings)
     event = next(name for name in ("found", "noted", "changed", "lost") if getattr(opts, name))
     begin, end = map(tists.parse, getattr(opts, event))
-    with the_records(settings, store) as records:
+    with records_of(settings, store) as records:
         for line in listed(store, records, event, begin, end):
             if _is_wanted(opts, line):
                 print(json.dumps(line))
@@ -120,7 +120,7 @@ def _add_to_serve(parser: ArgumentParser) -> None:
 
 
 def _serve(opts: Namespace, settings: BaseSettings) -> int:
-    store = the_store(settings)
+    store = open_store(settings)
     database = settings["LAFKA_CACHING_DATABASE"]
 
     def opened() -> Records:
@@ -136,10 +136,10 @@ def _add_to_pull(parser: ArgumentParser) -> None:
 
 
 def _pull(opts: Namespace, settings: BaseSettings) -> int:
-    store, archive = the_store(settings), Archive(opts.archive)
+    store, archive = open_store(settings), Archive(opts.archive)
     problems: list[str] = []
     clocks = Clocks(now=lambda: int(time.time()), monotonic=time.monotonic)
-    with store.locked(Kind.FOBI), the_records(settings, store, read_only=False) as records:
+    with store.locked(Kind.FOBI), records_of(settings, store, read_only=False) as records:
         obis = Obis(store=store, records=records, rules=fobi_rules(settings))
         problems += [sentence for one in recover_fobis(obis) for sentence in one.problems]
         name, source = run_name(clocks.now(), 0), str(archive.root.resolve())
@@ -178,10 +178,10 @@ def problems_of(
     with ExitStack() as stack:
         records, fault = None, ""
         with suppress(BadStore):
-            store = the_store(settings)  # else its marker is told
+            store = open_store(settings)  # else its marker is told
             warn_of_inodes("archec check", store)
             try:
-                records = stack.enter_context(the_records(settings, store))
+                records = stack.enter_context(records_of(settings, store))
             except _NO_RECORDS as error:
                 fault = str(error)
         known = [records.history(obi) for obi in ids] if records else []
@@ -213,10 +213,10 @@ def _add_to_recover(parser: ArgumentParser) -> None:
 
 
 def _recover(opts: Namespace, settings: BaseSettings) -> int:  # noqa: ARG001
-    store = the_store(settings)
-    with store.locked(Kind.TOBI), the_records(settings, store, read_only=False) as records:
+    store = open_store(settings)
+    with store.locked(Kind.TOBI), records_of(settings, store, read_only=False) as records:
         count = _tobis(store, records)
-    with store.locked(Kind.FOBI), the_records(settings, store, read_only=False) as records:
+    with store.locked(Kind.FOBI), records_of(settings, store, read_only=False) as records:
         found, problems = _fobis(store, records, settings)
     print(f"{count + found} gatherings recovered", file=sys.stderr)
     return 1 if problems else 0
@@ -253,7 +253,7 @@ def _add_to_mend(parser: ArgumentParser) -> None:
 
 
 def _mend(opts: Namespace, settings: BaseSettings) -> int:
-    store, code = the_store(settings), 0
+    store, code = open_store(settings), 0
     copy = Path(opts.copy) if opts.copy else None
     if copy and not copy.is_dir():
         raise BadArgument(f"--from {copy}: no folder")
@@ -273,7 +273,7 @@ def _add_to_rebuild(parser: ArgumentParser) -> None:
 
 
 def _rebuild(opts: Namespace, settings: BaseSettings) -> int:
-    store, code = the_store(settings), 0
+    store, code = open_store(settings), 0
     with ExitStack() as stack:
         for kind in Kind:
             stack.enter_context(store.locked(kind))
@@ -316,12 +316,12 @@ def _add_to_withdraw(parser: ArgumentParser) -> None:
 
 
 def _withdraw(opts: Namespace, settings: BaseSettings) -> int:
-    obi, tist, store = the_id(opts.id), tists.parse(opts.tist), the_store(settings)
+    obi, tist, store = the_id(opts.id), tists.parse(opts.tist), open_store(settings)
     clocks = Clocks(now=lambda: int(time.time()), monotonic=time.monotonic)
     run = run_name(clocks.now(), 0)
     with (
         store.locked(Kind.of(obi)),
-        the_records(settings, store, read_only=False) as records,
+        records_of(settings, store, read_only=False) as records,
     ):
         done = withdraw(store, records, obi, tist, why=opts.why, run=run, clocks=clocks)
     if done.others:
@@ -413,7 +413,6 @@ class ArchecCommand(GroupCommand):
         verb.add_argument("-s", dest="also", action="append", default=[], metavar="NAME=VALUE")
 
     def act(self, opts: Namespace) -> int:
-        assert self.settings is not None
         self.settings.setdict(arglist_to_dict(opts.also), priority="cmdline")
         if opts.verb in WRITING:
             line = store_line(self.settings, getattr(opts, "folder", None))

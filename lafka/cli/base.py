@@ -152,7 +152,6 @@ class ArchiveCommand(PlainCommand):
 
     def archive(self) -> Archive:
         """The archive that LAFKA_ARCHIVE names; ``BadArchive``."""
-        assert self.settings is not None
         collection = self.settings["LAFKA_COLLECTION"] or None
         return papers.Archive(self.settings["LAFKA_ARCHIVE"], collection)
 
@@ -193,8 +192,7 @@ class GroupCommand(PlainCommand):
 
     verbs: ClassVar[Mapping[str, GroupVerb]]
 
-    def syntax(self) -> str:
-        return "VERB ..."
+    usage = "VERB ..."
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)

@@ -26,15 +26,13 @@ if TYPE_CHECKING:
 
 
 class VerifyCommand(ArchiveCommand):
-    def syntax(self) -> str:
-        return "[PID...] [--quick]"
+    usage = "[PID...] [--quick]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument("--quick", action="store_true", help="sizes and tails only")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        assert self.settings is not None
         root = Path(self.settings["LAFKA_ARCHIVE"])
         if not root.is_dir():
             raise BadArchive(f"{root}: no such archive")
@@ -72,9 +70,8 @@ class _ReadSoFar:
             print(f"{done / 1e6:.0f} MB, {rate:.0f} MB/s", end="\r", file=sys.stderr)
 
 
-def _check_filesets(settings: BaseSettings | None, *, quick: bool) -> Iterator[FileProblem]:
+def _check_filesets(settings: BaseSettings, *, quick: bool) -> Iterator[FileProblem]:
     """Return what is wrong with the filesets and items of the archive."""
-    assert settings is not None
     target = target_of(settings)
     bucket = None if isinstance(target, FolderTarget) else target
     return check_filesets(Path(settings["LAFKA_ARCHIVE"]), target.work, bucket, quick=quick)

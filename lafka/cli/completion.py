@@ -31,9 +31,7 @@ CHOICES: dict[str, Iterable[str]] = {"--group": Group, "--outcome": Outcome}
 
 class CompletionCommand(ArchiveCommand):
     most_args = 2
-
-    def syntax(self) -> str:
-        return "bash|zsh|fish|man"
+    usage = "bash|zsh|fish|man"
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
         if args and args[0] == "words":  # asked so by a script of another version

@@ -175,9 +175,7 @@ def _files(filesets: Filesets, fileset_id: str, name: str | None) -> Iterator[di
 
 class TopicsCommand(ArchiveCommand):
     most_args = 1
-
-    def syntax(self) -> str:
-        return "kafka://HOST[,HOST] [--create|--check]"
+    usage = "kafka://HOST[,HOST] [--create|--check]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -189,7 +187,6 @@ class TopicsCommand(ArchiveCommand):
     def act(self, args: list[str], opts: Namespace) -> None:
         if not args or opts.create == opts.check:
             raise BadArgument("say where and what: kafka://HOST, and --create or --check")
-        assert self.settings is not None
         servers = Place.parse(args[0]).servers
         how = properties(self.settings["LAFKA_KAFKA"])
         wanted = topics(self.settings["LAFKA_KAFKA_PREFIX"], self.settings["LAFKA_KAFKA_ENV"])
@@ -205,9 +202,7 @@ class TopicsCommand(ArchiveCommand):
 
 class PersistCommand(ArchiveCommand):
     most_args = 1
-
-    def syntax(self) -> str:
-        return "RESULTS.jsonl|-|kafka://HOST [--db URL] [--create]"
+    usage = "RESULTS.jsonl|-|kafka://HOST [--db URL] [--create]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -221,7 +216,6 @@ class PersistCommand(ArchiveCommand):
     def act(self, args: list[str], opts: Namespace) -> None:
         if not args and not opts.create:
             raise BadArgument("say what to persist: a file of results, or -")
-        assert self.settings is not None
         root = self.settings["LAFKA_ARCHIVE"]
         place = opts.db or place_of(root, self.settings["LAFKA_DATABASE"])
         with opened(place) as database, dead_letters(root, opts.dead) as dead:

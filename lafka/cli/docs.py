@@ -21,9 +21,7 @@ WEB = "https://github.com/lafka-archive/lafka/tree/main/docs"
 
 class DocsCommand(ArchiveCommand):
     most_args = 1
-
-    def syntax(self) -> str:
-        return "[TOPIC]"
+    usage = "[TOPIC]"
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
         found = pages()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.cli.base import ArchiveCommand
-from lafka.cli.choosing import named
+from lafka.cli.base import ArchiveCommand, the_file
 from lafka.errors import BadArgument, KeeperError, NotHeld, StorageTrouble
 from lafka.papers.archive.copy_out import hand_out, put_into
 from lafka.papers.archive.suwafs import begins_time
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 
 class FutCommand(ArchiveCommand):
-    def syntax(self) -> str:
-        return "PID [--futli URL] [--time T] [--label LABEL] [-o FILE] | PID... --into FOLDER"
+    usage = "PID [--futli URL] [--time T] [--label LABEL] [-o FILE] | PID... --into FOLDER"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -72,9 +71,7 @@ def _begun(text: str) -> str:
 
 class SuwafCommand(ArchiveCommand):
     most_args = 1
-
-    def syntax(self) -> str:
-        return "PID"
+    usage = "PID"
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
         archive = self.archive()
@@ -96,6 +93,22 @@ def check(args: list[str], opts: Namespace) -> Iterator[str] | None:
     return pids
 
 
+def named(args: list[str], path: str | None) -> Iterator[str] | None:
+    """The pids *args* and of the list at *path*, as they come; None where neither is given."""
+    if not args and path is None:
+        return None
+    return chain(args, listed(path) if path is not None else ())
+
+
+def listed(path: str) -> Iterator[str]:
+    """Yield the pids in the first column of the list at *path*; ``BadArgument``."""
+    with the_file(path).open(encoding="utf-8-sig", errors="surrogateescape") as lines:
+        for line in lines:
+            pid = line.partition("\t")[0].strip()
+            if pid and not pid.startswith("#"):
+                yield pid
+
+
 def hand_out_all(archive: Archive, pids: Iterable[str] | None, folder: str, label: str) -> int:
     """Put the latest futs of *pids*, or of all papers, into *folder*; the exit code.
 
@@ -103,7 +116,7 @@ def hand_out_all(archive: Archive, pids: Iterable[str] | None, folder: str, labe
     and the next comes. ``BadArgument`` where *folder* is none, ``StorageTrouble``.
     """
     into = folder_at(folder)
-    told = _Told()
+    told = _CopyTally()
     found = archive.futs(pids, label=label or "fut", problem=told)
     for fut in found:
         told.put(into, fut)
@@ -124,7 +137,7 @@ def folder_at(name: str) -> Path:
     return into
 
 
-class _Told:
+class _CopyTally:
     def __init__(self) -> None:
         self.written = self.there = self.failed = 0
 

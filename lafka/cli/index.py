@@ -12,15 +12,15 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from lafka.archec.redif.reading import read
-from lafka.archec.serve.queries import Looking, the_id
+from lafka.archec.serve.queries import ObiQuery, the_id
 from lafka.cli.base import ArchiveCommand, json_line
 from lafka.errors import BadArgument, BadId, LafkaError, NotHeld
 from lafka.index.build import check, refresh
 from lafka.index.captures import index_captures
 from lafka.index.tables import IndexFiles
-from lafka.index.titles import Titled, Titles
+from lafka.index.titles import PaperTitle, Titles
 from lafka.runs.terminals import program
-from lafka.spiders.obi_settings import the_records, the_store
+from lafka.spiders.obi_settings import open_store, records_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -36,7 +36,7 @@ _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 
 @contextmanager
 def more_of(settings: BaseSettings, *, captures: bool, anew: bool = False) -> Iterator[list[More]]:
-    """What ``build.refresh`` is to add; the obi store is open meanwhile. ``BadStore``."""
+    """Give what ``build.refresh`` is to add; the obi store is open meanwhile. ``BadStore``."""
     more: list[More] = [partial(index_captures, anew=anew)] if captures else []
     with redif_titles(settings) as redif:
         yield [*more, Titles(redif)]
@@ -44,23 +44,23 @@ def more_of(settings: BaseSettings, *, captures: bool, anew: bool = False) -> It
 
 @contextmanager
 def redif_titles(settings: BaseSettings) -> Iterator[Redif | None]:
-    """What asks the obi store of *settings*; None where there is none. ``BadStore``."""
+    """Return a reader of titles in the obi store of *settings*, or None. ``BadStore``."""
     if not Path(settings["LAFKA_OBJECT_STORE"], "archec.json").is_file():
         yield None
         return
 
-    store = the_store(settings)
-    with the_records(settings, store) as records:
+    store = open_store(settings)
+    with records_of(settings, store) as records:
 
-        def titled(pid: str) -> Titled | None:
+        def titled(pid: str) -> PaperTitle | None:
             with suppress(NotHeld, BadId, OSError, LafkaError):
-                return in_template(Looking(store, records, the_id(pid)).read())
+                return in_template(ObiQuery(store, records, the_id(pid)).read())
             return None
 
         yield titled
 
 
-def in_template(data: bytes) -> Titled | None:
+def in_template(data: bytes) -> PaperTitle | None:
     """Title and year of the first template in *data*; None where it has no title."""
     for template in read(data):
         title = template.first("Title")
@@ -68,15 +68,13 @@ def in_template(data: bytes) -> Titled | None:
         year = _YEAR.search(when)
         if title:
             authors = tuple(template.all("Author-Name"))
-            return Titled(title=title, year=int(year[1]) if year else None, authors=authors)
+            return PaperTitle(title=title, year=int(year[1]) if year else None, authors=authors)
     return None
 
 
 class IndexCommand(ArchiveCommand):
     most_args = 0
-
-    def syntax(self) -> str:
-        return "[--rebuild] [--captures] [--titles] [--check] [--quiet]"
+    usage = "[--rebuild] [--captures] [--titles] [--check] [--quiet]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -91,7 +89,6 @@ class IndexCommand(ArchiveCommand):
         add("--quiet", action="store_true", help="say nothing where nothing is wrong")
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
-        assert self.settings is not None
         archive = self.archive()
         place = IndexFiles.of(archive.root, self.settings["LAFKA_INDEX"])
         if opts.check and opts.rebuild:

@@ -31,9 +31,7 @@ LIST_OPTIONS = ("delimiter", "encoding", "pid", "url")
 
 class CheckListCommand(ArchiveCommand):
     most_args = 1
-
-    def syntax(self) -> str:
-        return "FILE [--collection NAME] [--fix -o GOOD.tsv]"
+    usage = "FILE [--collection NAME] [--fix -o GOOD.tsv]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -46,7 +44,6 @@ class CheckListCommand(ArchiveCommand):
     def act(self, args: list[str], opts: Namespace) -> None:
         if not args:
             raise BadArgument("say which list: its file is missing, - is standard input")
-        assert self.settings is not None
         if opts.fix != bool(opts.output):
             raise BadArgument("--fix goes with -o FILE, where the mended list is written")
         named = {name: getattr(opts, name) for name in LIST_OPTIONS}

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
 class RebuildCommand(ArchiveCommand):
     writes = True
-
-    def syntax(self) -> str:
-        return "[PID...] [--adopt]"
+    usage = "[PID...] [--adopt]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -85,16 +83,13 @@ def _pid(archive: Archive, warc: Path, *, adopt: bool) -> Pid:
 
 class RepairCommand(ArchiveCommand):
     writes = True
-
-    def syntax(self) -> str:
-        return "[PID...] [--dry-run]"
+    usage = "[PID...] [--dry-run]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument("--dry-run", action="store_true", help="tell, and change nothing")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        assert self.settings is not None
         archive = self.archive()
         pids = [archive.pid(arg) for arg in args]
         keep = self.settings.getbool("LAFKA_KEEP_RAW")
@@ -116,11 +111,7 @@ class RecoverCommand(ArchiveCommand):
     writes = True
     most_args = 0
 
-    def syntax(self) -> str:
-        return ""
-
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
-        assert self.settings is not None
         runs = kept = 0
         keep = self.settings.getbool("LAFKA_KEEP_RAW")
         most = self.settings.getint("LAFKA_MAX_PAYLOAD")
@@ -139,9 +130,7 @@ class RecoverCommand(ArchiveCommand):
         print(f"{runs + filesets.runs} runs recovered{rest}", file=sys.stderr)
 
 
-def _rebuild_filesets(
-    settings: BaseSettings | None, failed: Callable[[Exception, int], object]
-) -> None:
+def _rebuild_filesets(settings: BaseSettings, failed: Callable[[Exception, int], object]) -> None:
     """Make the summaries of all filesets again, where there are any."""
     filesets = filesets_of(settings)
     done = 0
@@ -155,10 +144,9 @@ def _rebuild_filesets(
         print(f"{done} summaries made", file=sys.stderr)
 
 
-def _repair_filesets(settings: BaseSettings | None, *, dry: bool) -> Iterator[Deed]:
+def _repair_filesets(settings: BaseSettings, *, dry: bool) -> Iterator[Deed]:
     """Bring back of filesets and items what can be, or tell it where *dry*."""
     filesets = filesets_of(settings)
-    assert settings is not None
     return FilesetRepair(
         filesets,
         None if isinstance(filesets.items, FolderTarget) else filesets.items,
@@ -176,7 +164,7 @@ class RecoveredRuns(NamedTuple):
     problems: int
 
 
-def _recover_filesets(settings: BaseSettings | None, *, keep: bool) -> RecoveredRuns:
+def _recover_filesets(settings: BaseSettings, *, keep: bool) -> RecoveredRuns:
     """Store what killed runs of filesets left, and tell it."""
     runs = kept = problems = 0
     for found in recovered_filesets(filesets_of(settings), keep=keep):

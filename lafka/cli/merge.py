@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lafka.cli.base import ArchiveCommand
-from lafka.cli.choosing import chosen
+from lafka.cli.fut import listed
 from lafka.errors import BadArchive, BadArgument
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.index import package, pieces
@@ -28,6 +28,7 @@ from lafka.papers.archive.merging import (
     forecast_papers,
     merge_papers,
 )
+from lafka.papers.archive.suwafs import begins_time
 from lafka.runs.reports import merge_runs
 from lafka.runs.terminals import program
 from lafka.storage.outputs import file_at, opened_stream
@@ -36,6 +37,9 @@ from lafka.witness.processes import WorkerProcesses
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterable
+
+    from lafka.pids import Pid
 
 AT_ONCE = 64
 """Papers that a process is given at a time."""
@@ -43,9 +47,7 @@ AT_ONCE = 64
 
 class MergeCommand(ArchiveCommand):
     writes = True
-
-    def syntax(self) -> str:
-        return "SOURCE... [--dry-run] [--jobs N]"
+    usage = "SOURCE... [--dry-run] [--jobs N]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -53,7 +55,6 @@ class MergeCommand(ArchiveCommand):
         parser.add_argument("--jobs", metavar="N", default="", help="processes")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        assert self.settings is not None
         jobs = _jobs(opts.jobs)
         root = Path(self.settings["LAFKA_ARCHIVE"])
         sources = _sources(args, root, self.settings["LAFKA_COLLECTION"] or None)
@@ -139,8 +140,7 @@ def _merge_some(
 
 
 class WaczCommand(ArchiveCommand):
-    def syntax(self) -> str:
-        return "[PID...] [--list FILE] [--archive CODE] [--since T] -o FILE.wacz"
+    usage = "[PID...] [--list FILE] [--archive CODE] [--since T] -o FILE.wacz"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -155,7 +155,7 @@ class WaczCommand(ArchiveCommand):
         if not opts.output:
             raise BadArgument("say where to: -o FILE.wacz is missing")
         archive = self.archive()
-        found = pieces(archive, chosen(archive, args, opts))
+        found = pieces(archive, _chosen(archive, args, opts))
         told = package(opts.title or "Papers of Lafka")
         if path := file_at(opts.output):
             packed = pack(found, path, told)
@@ -164,3 +164,34 @@ class WaczCommand(ArchiveCommand):
                 packed = stream(found, out, told)
         counts = f"{packed.warcs} papers, {packed.entries} captures, {packed.pages} pages"
         print(counts, file=sys.stderr)
+
+
+def _chosen(archive: Archive, args: list[str], opts: Namespace) -> Iterable[Pid]:
+    """The papers of pids *args* and the options ``list``, ``archive``, ``since``, each once.
+
+    ``BadArgument`` where nothing is asked for, or there are none; ``BadPid``, ``BadSuwaf``.
+    """
+    if not (args or opts.list or opts.archive or opts.since):
+        raise BadArgument("say which papers: pids, --list, --archive or --since")
+    named = [*args, *(listed(opts.list) if opts.list else ())]
+    found = map(archive.pid, named) if named else map(archive.pid_at, archive.warcs())
+    kept = (pid for pid in found if not opts.archive or _code(pid) == opts.archive)
+    if opts.since:
+        kept = (pid for pid in kept if _has_since(archive, pid, opts.since))
+    pids = dict.fromkeys(kept)
+    if not pids:
+        raise BadArgument("there are no such papers")
+    return pids
+
+
+def _code(pid: Pid) -> str:
+    """The archive in a RePEc handle; empty for other pids."""
+    parts = pid.text.split(":")
+    return parts[1] if len(parts) > 3 else ""
+
+
+def _has_since(archive: Archive, pid: Pid, since: str) -> bool:
+    if not begins_time(since):
+        raise BadArgument(f"--since {since!r} is not like 2026, 2026-11-20 or 2026-11-20T10:11:12Z")
+    futlis = archive.suwaf(pid).futlis.values()
+    return any(time >= since.removesuffix("Z") for times in futlis for time in times)

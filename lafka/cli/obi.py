@@ -1,4 +1,4 @@
-"""``lafka tobi`` and ``lafka obi``: RePEc data goes into the obi store, and comes out."""
+"""``lafka tobi``, ``obi`` and ``futlis``: RePEc data goes into the obi store, and comes out."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from lafka.archec.gather.loss_rules import LossRule
 from lafka.archec.gather.runs import Plan, empty_store, gather_tobis
 from lafka.archec.gather.sources import open_source
 from lafka.archec.gather.tobis import Clocks
-from lafka.archec.serve import queries as looking
+from lafka.archec.serve import queries
+from lafka.archec.serve.futlis import FutliChoice, FutliList, tsv
+from lafka.archec.serve.store_futlis import StoreFutliList
 from lafka.archec.store import tists
 from lafka.archec.store.folders import ObiStore
 from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.runs.sources import store_line
-from lafka.spiders.obi_settings import INODES_LOW, store_root, the_records, the_store
+from lafka.spiders.obi_settings import INODES_LOW, open_store, records_of, store_root
 from lafka.storage.outputs import STDOUT, file_at, write_output
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
     from lafka.archec.gather.runs import TobiReport
     from lafka.archec.records import Records
-    from lafka.archec.serve.queries import Looking
+    from lafka.archec.serve.queries import ObiQuery
 
 
 def _is_unfilled(settings: BaseSettings) -> bool:
@@ -61,9 +63,9 @@ def to_be_filled(
         with empty_store() as opened:
             yield opened
         return
-    store = the_store(settings, create=not dry)
+    store = open_store(settings, create=not dry)
     warn_of_inodes(verb, store)
-    with the_records(settings, store, read_only=dry) as records:
+    with records_of(settings, store, read_only=dry) as records:
         yield store, records
 
 
@@ -121,9 +123,7 @@ def account(report: TobiReport, *, dry: bool) -> None:
 
 class TobiCommand(ArchiveCommand):
     most_args = 1
-
-    def syntax(self) -> str:
-        return "[ReDIF_directory] [-f TARBALL] [--at TIME] [--partial] [--dry-run]"
+    usage = "[ReDIF_directory] [-f TARBALL] [--at TIME] [--partial] [--dry-run]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -136,7 +136,6 @@ class TobiCommand(ArchiveCommand):
         add("--dry-run", action="store_true", help="say what would come of it, write nothing")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        assert self.settings is not None
         asked = plan(self.settings, opts)
         place = self._place(args, opts)
         print(store_line(self.settings), file=sys.stderr, flush=True)
@@ -148,7 +147,6 @@ class TobiCommand(ArchiveCommand):
 
     def _place(self, args: list[str], opts: Namespace) -> Path:
         """The folder or tarball to read."""
-        assert self.settings is not None
         directory = Path(args[0] if args else self.settings["LAFKA_REDIF_DIRECTORY"])
         if not opts.tarball:
             return directory
@@ -169,9 +167,7 @@ class TobiCommand(ArchiveCommand):
 
 class ObiCommand(ArchiveCommand):
     most_args = 1
-
-    def syntax(self) -> str:
-        return "ID [--at TIME] [-o FILE] [--versions] [--diff A B] [--refipos] [--pointing]"
+    usage = "ID [--at TIME] [-o FILE] [--versions] [--diff A B] [--refipos] [--pointing]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -187,11 +183,10 @@ class ObiCommand(ArchiveCommand):
     def act(self, args: list[str], opts: Namespace) -> None:
         if not args:
             raise BadArgument("say which obi: its handle or URL is missing")
-        assert self.settings is not None
-        store = the_store(self.settings)
+        store = open_store(self.settings)
         at = tists.parse(opts.at) if opts.at else None
-        with the_records(self.settings, store) as records:
-            look = looking.Looking(store, records, looking.the_id(args[0]))
+        with records_of(self.settings, store) as records:
+            look = queries.ObiQuery(store, records, queries.the_id(args[0]))
             if opts.diff:
                 sys.stdout.writelines(look.diff(*map(tists.parse, opts.diff)))
             elif opts.path:
@@ -202,7 +197,7 @@ class ObiCommand(ArchiveCommand):
                 _write(look.read(at), opts.output)
 
 
-def _lines(look: Looking, opts: Namespace, at: int | None) -> list[str]:
+def _lines(look: ObiQuery, opts: Namespace, at: int | None) -> list[str]:
     if opts.versions:
         return look.versions()
     return look.refipos(at) if opts.refipos else look.pointing() if opts.pointing else []
@@ -212,3 +207,45 @@ def _write(data: bytes, output: str | None) -> None:
     if output and (path := file_at(output)) and path.exists():
         raise StorageTrouble(output, FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)))
     write_output(output or STDOUT, [data])
+
+
+class FutlisCommand(ArchiveCommand):
+    most_args = 1
+    usage = "DIR | -f TARBALL | --from-store [--archive CODE] [--series CODE] [-o FILE]"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        add = parser.add_argument
+        add("-f", "--tarball", metavar="TARBALL", help="read this and no folder")
+        add("--from-store", action="store_true", help="read the templates of the obi store")
+        add("--at", metavar="TIME", help="with --from-store: as they stood at a tist or date")
+        add("--archive", metavar="CODE", help="of this archive only")
+        add("--series", metavar="CODE", help="of series with this code only")
+        add("--type", metavar="A,B", help="paper,article,chapter,book if not given")
+        add("--all-functions", action="store_true", help="appendices, data too")
+        add("-o", "--output", metavar="FILE", help="write to FILE, not to stdout")
+
+    def act(self, args: list[str], opts: Namespace) -> None:
+        if bool(args) + bool(opts.tarball) + opts.from_store != 1:
+            raise BadArgument(
+                "say where RePEc data is: a folder, a tarball by -f, or the store by --from-store"
+            )
+        with self._found(args, opts) as found:
+            write_output(opts.output or STDOUT, tsv(found))
+            for problem in found.problems:
+                print(problem, file=sys.stderr)
+            print(json.dumps(found.counts), file=sys.stderr)
+            self.exitcode = 0 if found.whole else 3
+
+    @contextmanager
+    def _found(self, args: list[str], opts: Namespace) -> Iterator[FutliList | StoreFutliList]:
+        choice = FutliChoice.of(opts)
+        if not opts.from_store:
+            if opts.at:
+                raise BadArgument("--at is for --from-store")
+            with FutliList(opts.tarball or args[0], choice) as found:
+                yield found
+            return
+        at, store = tists.parse(opts.at) if opts.at else None, open_store(self.settings)
+        with records_of(self.settings, store) as records:
+            yield StoreFutliList(store, records, choice, at)

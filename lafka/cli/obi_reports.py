@@ -16,7 +16,7 @@ from lafka.archec.store import tists
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.reports.obi_letters import archives_of, letter_of, write_letters
 from lafka.reports.obi_report import ObiReportOptions, answer
-from lafka.spiders.obi_settings import the_records, the_store
+from lafka.spiders.obi_settings import open_store, records_of
 from lafka.storage.folders import make_folders
 from lafka.storage.outputs import write_output
 
@@ -54,7 +54,7 @@ def report(opts: Namespace, settings: BaseSettings) -> int:
     if opts.out:
         raise BadArgument("--out is for --mail")
     asked = ObiReportOptions.of(opts)  # what is wrong is told before anything is read
-    with the_records(settings, the_store(settings)) as records:
+    with records_of(settings, open_store(settings)) as records:
         data = answer(records, asked)
     write_output(opts.output, [data])
     return 0
@@ -66,7 +66,7 @@ def _mail(opts: Namespace, settings: BaseSettings) -> int:
     code = opts.mail.lower()
     if code == "*" and not opts.out:
         raise BadArgument("--mail CODE prints one letter; --mail --out DIR writes all")
-    with the_records(settings, the_store(settings)) as records:
+    with records_of(settings, open_store(settings)) as records:
         if code != "*" and not is_known(records, code):
             raise BadArgument(f"--mail {opts.mail}: the store has no template of that archive")
         if not opts.out:
@@ -99,10 +99,10 @@ def export_store(opts: Namespace, settings: BaseSettings) -> int:
         end=tists.parse(opts.end) if opts.end else tists.LAST + 1,
         templates=not opts.no_templates,
     )  # fmt: skip
-    store, folder = the_store(settings), Path(opts.folder)
+    store, folder = open_store(settings), Path(opts.folder)
     try:
         make_folders(folder)
-        with the_records(settings, store) as records:
+        with records_of(settings, store) as records:
             done = export(store, records, folder, choice)
     except FileExistsError as error:
         raise BadArgument(f"{error.filename}: {error.strerror}") from None

@@ -79,12 +79,15 @@ class PlainCommand(Described, _Shape):
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
     exitcode = 0
     parser: ArgumentParser | None = None
+    settings: Settings
+    usage: ClassVar[str] = ""
+    """The arguments, behind the name of the command."""
 
     def __init__(self) -> None:
-        self.settings: Settings | None = None
+        self.settings = None  # type: ignore[assignment]  # set by whoever runs it
 
     def syntax(self) -> str:
-        return ""
+        return self.usage
 
     def long_desc(self) -> str:
         return self.short_desc()

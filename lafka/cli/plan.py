@@ -28,9 +28,7 @@ WORTH = 0.1
 
 class PlanCommand(ArchiveCommand):
     most_args = 1
-
-    def syntax(self) -> str:
-        return "LIST [--rate 1/s] [--workers 1,4,16] [--json]"
+    usage = "LIST [--rate 1/s] [--workers 1,4,16] [--json]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -52,7 +50,6 @@ class PlanCommand(ArchiveCommand):
         if args[0] == "-":
             raise BadArgument("a plan reads its list twice, and standard input comes only once")
         speed, workers, shards = _speed(opts), _workers(opts.workers), _shards(opts.shards)
-        assert self.settings is not None
         given = {"input": args[0], "collection": opts.collection}
         arguments = FutliArguments.parse(self.settings, given, looked_at=False)
         scheme = scheme_of(self.settings, arguments.collection)

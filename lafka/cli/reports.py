@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 class ReportCommand(ArchiveCommand):
     most_args = 0
-
-    def syntax(self) -> str:
-        return "[-o FILE.html|.csv|.json] [--by KEY] [--archive CODE] [--since T] [--until T]"
+    usage = "[-o FILE.html|.csv|.json] [--by KEY] [--archive CODE] [--since T] [--until T]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -43,7 +41,6 @@ class ReportCommand(ArchiveCommand):
         add("--no-index", action="store_true", help="tell from the index as it is")
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
-        assert self.settings is not None
         asked = ReportOptions.of(opts)  # what is wrong is told before anything is read
         archive = self.archive()
         place = IndexFiles.of(archive.root, self.settings["LAFKA_INDEX"])
@@ -65,9 +62,7 @@ class ReportCommand(ArchiveCommand):
 
 class RunsCommand(ArchiveCommand):
     most_args = 0
-
-    def syntax(self) -> str:
-        return "[--json]"
+    usage = "[--json]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)

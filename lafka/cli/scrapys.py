@@ -1,20 +1,25 @@
-"""Scrapy's own tools with Lafka's settings: what is set outside the code, Lafka's user agent."""
+"""Scrapy's own tools with Lafka's settings: what is set outside the code, Lafka's user agent.
+
+``lafka finders URL-or-FILE``, a page's candidates, best first, and why, is one of them.
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy import Request, Spider
+from scrapy import Request, Spider, commands
 from scrapy.commands import bench, fetch, parse, settings, shell
 from scrapy.utils.url import guess_scheme
 from w3lib.url import file_uri_to_path
 
-from lafka.cli.base import attempt, check_args, settle
+from lafka.cli.base import attempt, check_args, json_line, refused, settle
 from lafka.cli.verbs import Described
-from lafka.errors import BadArgument
-from lafka.papers.finders import Page, find
+from lafka.errors import BadArgument, LafkaError, WarcError
+from lafka.papers import Archive
+from lafka.papers.crawling import labelled as sets
+from lafka.papers.finders import Page, describe, find, look
 from lafka.runs import sources
 from lafka.runs.sources import meant
 from lafka.runs.terminals import program
@@ -54,10 +59,19 @@ def call_ourselves(settings: BaseSettings) -> None:
         settings.set("USER_AGENT", user_agent(settings), priority="default")
 
 
-class BenchCommand(bench.Command):
+class _SettledCommand(commands.ScrapyCommand):
+    """A command of Scrapy's, with Lafka's settings and user agent."""
+
+    verb: str
+
     def process_options(self, args: list[str], opts: Namespace) -> None:
         super().process_options(args, opts)
-        ready(self.settings, "bench")
+        ready(self.settings, self.verb)
+
+
+class BenchCommand(_SettledCommand, bench.Command):
+    def process_options(self, args: list[str], opts: Namespace) -> None:
+        super().process_options(args, opts)
         assert self.settings is not None
         for name, value in self.default_settings.items():  # the project's would go before them
             self.settings.set(name, value, priority="project")
@@ -65,16 +79,13 @@ class BenchCommand(bench.Command):
         self.settings.setdict(alone, priority="cmdline")
 
 
-class FetchCommand(fetch.Command):
-    def process_options(self, args: list[str], opts: Namespace) -> None:
-        super().process_options(args, opts)
-        ready(self.settings, "fetch")
+class FetchCommand(_SettledCommand, fetch.Command):
+    pass
 
 
-class ShellCommand(shell.Command):
+class ShellCommand(_SettledCommand, shell.Command):
     def process_options(self, args: list[str], opts: Namespace) -> None:
         super().process_options(args, opts)
-        ready(self.settings, "shell")
         assert self.settings is not None
         if args and (url := guess_scheme(args[0])).startswith("file:"):  # no crawl reads ours
             if attempt("shell", lambda: _refuse_no_file(Path(file_uri_to_path(url)))):
@@ -97,24 +108,24 @@ def _refuse_no_file(path: Path) -> None:
         raise BadArgument(f"{path} is no file")
 
 
+def _page_of(response: Any) -> Page:
+    """Return the page that *response* has."""
+    kind, links = response.headers.get("Content-Type", b""), response.headers.getlist("Link")
+    told = tuple(link.decode("latin-1") for link in links)
+    return Page(response.url, response.body, kind.decode("latin-1"), told)
+
+
 class CandidateSpider(Spider):
     """Gives the candidates of a page, best first, as ``lafka finders`` does."""
 
     name = "candidates"
 
     def parse(self, response: Any) -> Iterator[dict[str, Any]]:
-        kind, links = response.headers.get("Content-Type", b""), response.headers.getlist("Link")
-        told = tuple(link.decode("latin-1") for link in links)
-        page = Page(response.url, response.body, kind.decode("latin-1"), told)
-        for candidate in find(page):
+        for candidate in find(_page_of(response)):
             yield candidate.as_json()
 
 
-class ParseCommand(Described, parse.Command):
-    def process_options(self, args: list[str], opts: Namespace) -> None:
-        super().process_options(args, opts)
-        ready(self.settings, "parse")
-
+class ParseCommand(Described, _SettledCommand, parse.Command):
     def set_spidercls(self, url: str, opts: Namespace) -> None:
         if opts.spider not in (None, "futli"):
             super().set_spidercls(url, opts)
@@ -162,3 +173,80 @@ class SettingsCommand(Described, settings.Command):
             value = self.settings.get(name)
             shown = ",".join(value) if isinstance(value, list) else "" if value is None else value
             print(f"{name} = {shown}  # {sources.source_of(self.settings, name, said)}")
+
+
+class PageSpider(Spider):
+    """Fetches one page as the settings allow; no archive is touched."""
+
+    name = "page"
+    pages: ClassVar[list[Page]] = []
+
+    @classmethod
+    def update_settings(cls, settings: Any) -> None:
+        settings["DOWNLOADER_MIDDLEWARES"]["lafka.capture.middlewares.RawWarcMiddleware"] = None
+        settings["ITEM_PIPELINES"] = {}
+
+    def parse(self, response: Any) -> None:
+        self.pages.append(_page_of(response))
+
+
+class FindersCommand(Described, commands.ScrapyCommand):
+    requires_project = True
+
+    def add_options(self, parser: Any) -> None:
+        super().add_options(parser)
+        self.settings.set("LOG_LEVEL", "ERROR", priority="cmdline")  # type: ignore[union-attr]
+        parser.add_argument("--url", default="", help="where the page in FILE came from")
+        parser.add_argument(
+            "--explain", action="store_true", help="say first what kind of page it is, and why"
+        )
+        parser.add_argument(
+            "--from-archive", action="store_true", help="of the archive's pages, what links came to"
+        )
+        parser.add_argument("--by", choices=("host", "platform"), help="... counted by these")
+        parser.add_argument("--pages", type=Path, help="... and the pages into this new folder")
+
+    def run(self, args: list[str], opts: Any) -> None:
+        if opts.from_archive:
+            self.exitcode = attempt("finders", lambda: self._from_archive(args, opts))
+            return
+        try:
+            check_args(args, 1)
+            if opts.by or opts.pages:
+                raise BadArgument("--by and --pages go with --from-archive")
+            settle(self.settings, "finders")
+            page = self._page("".join(args), opts.url)
+            verdict = describe(page)
+            found, kind = look(page, verdict)
+            if opts.explain:
+                print(json_line({"kind": kind, "end": verdict.kind, "reason": verdict.reason}))
+            for candidate in found:
+                print(json_line(candidate.as_json()))
+        except (LafkaError, WarcError, OSError) as error:
+            raise SystemExit(refused("finders", BadArgument(str(error)))) from None
+
+    def _from_archive(self, args: list[str], opts: Any) -> None:
+        check_args(args, 0)
+        settle(self.settings, "finders")
+        archive = Archive(self.settings["LAFKA_ARCHIVE"])  # type: ignore[index]
+        folder = sets.LabelledFolder(opts.pages) if opts.pages else None
+        rows = []
+        for splap, row in sets.labelled(archive):
+            rows += [row] if opts.by else []
+            if folder:
+                folder.add(splap)
+            if not opts.by:
+                print(json_line(row))
+        for line in sets.measured(rows, opts.by) if opts.by else ():
+            print(json_line(line))
+
+    def _page(self, given: str, url: str) -> Page:
+        if given.startswith(("http://", "https://")):
+            self.crawler_process.crawl(PageSpider, start_urls=[given])  # type: ignore[union-attr]
+            self.crawler_process.start()  # type: ignore[union-attr]
+            if PageSpider.pages:
+                return PageSpider.pages.pop()
+            raise BadArgument(f"{given}: no page came; -L INFO says why")
+        if not Path(given).is_file() or not url.startswith(("http://", "https://")):
+            raise BadArgument(f"{given!r}: say a URL, or a file and with --url its http address")
+        return Page(url, Path(given).read_bytes())

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lafka.urls.addresses import Holdings
-    from lafka.web.serving import Where
+    from lafka.web.serving import ServeAddresses
     from lafka.web.site import Origins
 
 
@@ -69,9 +69,7 @@ def _tell_address(address: str) -> None:
 
 class ServeCommand(ArchiveCommand):
     most_args = 0
-
-    def syntax(self) -> str:
-        return "[--port N] [--replay-port N] [--host ADDRESS]"
+    usage = "[--port N] [--replay-port N] [--host ADDRESS]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -85,17 +83,16 @@ class ServeCommand(ArchiveCommand):
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
         try:
-            from lafka.web.serving import Where, serve  # noqa: PLC0415
+            from lafka.web.serving import ServeAddresses, serve  # noqa: PLC0415
         except ModuleNotFoundError as error:
             raise BadArgument(f"needs the package {error.name}: pip install lafka[web]") from None
 
-        assert self.settings is not None
         hosts = self.settings.getlist("LAFKA_WEB_HOSTS")
         self._check(opts, hosts)
         if not 1 <= opts.workers <= 64:
             raise BadArgument(f"--workers {opts.workers}: from 1 to 64")
         replayweb = self.settings["LAFKA_WEB_REPLAYWEB"]
-        where: Where = Where(
+        where: ServeAddresses = ServeAddresses(
             bind=opts.host, port=opts.port, replay_port=opts.replay_port, hosts=tuple(hosts),
             origin=self.settings["LAFKA_WEB_ORIGIN"],
             replay_origin=self.settings["LAFKA_WEB_REPLAY_ORIGIN"],
@@ -110,7 +107,6 @@ class ServeCommand(ArchiveCommand):
             raise BadArgument(f"--host {opts.host} needs LAFKA_WEB_HOSTS: by what name it is asked")
 
     def _site(self, origins: Origins, opts: Namespace) -> Site:
-        assert self.settings is not None
         archive, withheld = self.archive(), self.settings["LAFKA_WEB_WITHHELD"]
         place = IndexFiles.of(archive.root, self.settings["LAFKA_INDEX"])
         if not opts.no_index:
@@ -132,9 +128,7 @@ TOLD_MAX = 1000
 
 class GatewayCommand(ArchiveCommand):
     most_args = 1
-
-    def syntax(self) -> str:
-        return "LIST --root FOLDER [--port N]"
+    usage = "LIST --root FOLDER [--port N]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lafka.cli import sheets
 from lafka.cli.base import ArchiveCommand
-from lafka.cli.choosing import named
-from lafka.cli.fut import folder_at
+from lafka.cli.fut import folder_at, named
 from lafka.errors import BadArgument
+from lafka.index.rows import Named
+from lafka.index.tables import IndexFiles, open_to_read, reraising
 from lafka.papers import Group, Outcome
 from lafka.papers import archive as parts
 from lafka.papers.archive.copy_out import put_text_into
@@ -18,22 +21,26 @@ from lafka.runs.sources import meant
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from lafka.papers.archive.archives import StoredFut
     from lafka.papers.archive.catalogue import Ended
     from lafka.papers.archive.texts import FutText
 
 
+_TITLE = "SELECT title, year FROM paper WHERE pid = ?"
+PAPER_COLUMNS: dict[str, type] = {
+    "archive": str, "series": str, "title": str, "year": int, "path": str
+}  # fmt: skip
+"""Of a fut's paper: title and year as the index has them, its WARC from the archive's folder."""
 FUT_COLUMNS: dict[str, type] = {
     "pid": str, "futli": str, "time": str, "url": str, "digest": str, "label": str, "warc": str,
-    "s": int, "l": int,
+    "s": int, "l": int, **PAPER_COLUMNS,
 }  # fmt: skip
 
 
 class FutsCommand(ArchiveCommand):
-    def syntax(self) -> str:
-        return "[PID...] [--since T] [--until T] [--host HOST] [--jsonl|--csv|--sqlite FILE...]"
+    usage = "[PID...] [--since T] [--until T] [--host HOST] [--jsonl|--csv|--sqlite FILE...]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -49,7 +56,30 @@ class FutsCommand(ArchiveCommand):
         sheets.add_options(parser)
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        sheets.write("futs", FUT_COLUMNS, map(_fut_row, self.futs(args, opts)), opts)
+        with self.papers() as paper:
+            rows = (_row_of(fut) | paper(fut) for fut in self.futs(args, opts))
+            sheets.write("futs", FUT_COLUMNS, rows, opts)
+
+    @contextmanager
+    def papers(self) -> Iterator[Callable[[StoredFut], dict[str, Any]]]:
+        """Give what makes the columns of a fut's paper; without an index there is no title."""
+        archive = self.archive()
+        index = IndexFiles.of(archive.root, self.settings["LAFKA_INDEX"]).database
+        with ExitStack() as stack:
+            stack.enter_context(reraising(index))
+            read = open_to_read(index) if index.exists() else None
+            if read:
+                stack.callback(read.close)
+
+            def columns(fut: StoredFut) -> dict[str, Any]:
+                found = read.execute(_TITLE, (str(fut.pid),)).fetchone() if read else None
+                named = Named.of(fut.pid)
+                title, year = found or (None, named.year)
+                path = os.path.relpath(fut.warc, archive.root)
+                values = (named.archive, named.series, title, year, path)
+                return dict(zip(PAPER_COLUMNS, values, strict=True))
+
+            yield columns
 
     def futs(self, args: list[str], opts: Namespace) -> Iterator[StoredFut]:
         """Return the futs that *args* and *opts* mean; ``CallerError`` for what cannot be."""
@@ -65,31 +95,22 @@ class FutsCommand(ArchiveCommand):
         self.exitcode = 1
 
 
-def _fut_row(fut: StoredFut) -> dict[str, Any]:
-    return {
-        "pid": str(fut.pid),
-        "futli": fut.futli,
-        "time": fut.time,
-        "url": fut.url,
-        "digest": fut.digest,
-        "label": fut.label,
-        "warc": str(fut.warc.absolute()),
-        "s": fut.start,
-        "l": fut.length,
-    }
+def _row_of(fut: StoredFut) -> dict[str, Any]:
+    row = {name: getattr(fut, name) for name in ("futli", "time", "url", "digest", "label")}
+    warc = str(fut.warc.absolute())
+    return row | {"pid": str(fut.pid), "warc": warc, "s": fut.start, "l": fut.length}
 
 
 TEXT_COLUMNS: dict[str, type] = {
-    "pid": str, "archive": str, "series": str, "futli": str, "time": datetime, "url": str,
-    "digest": str, "label": str, "pages": int, "text": str, "error": str,
+    "pid": str, **PAPER_COLUMNS, "futli": str, "time": datetime, "url": str, "digest": str,
+    "label": str, "pages": int, "text": str, "error": str,
 }  # fmt: skip
 
 
 class TextCommand(FutsCommand):
     """Chooses futs as ``futs`` does, and gives their texts."""
 
-    def syntax(self) -> str:
-        return "[PID...|--all] [--since T] [--into FOLDER|--jsonl|--csv|--sqlite FILE...]"
+    usage = "[PID...|--all] [--since T] [--into FOLDER|--jsonl|--csv|--sqlite FILE...]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -109,7 +130,9 @@ class TextCommand(FutsCommand):
                 path, _ = put_text_into(folder, one.fut, one.text)
                 print(path, one.fut.pid, one.fut.futli, sep="\t")
         else:
-            sheets.write("texts", TEXT_COLUMNS, map(_text_row, read), opts)
+            with self.papers() as paper:
+                rows = (_text_row(one) | paper(one.fut) for one in read)
+                sheets.write("texts", TEXT_COLUMNS, rows, opts)
 
     def _told(self, read: Iterable[FutText]) -> Iterator[FutText]:
         """Yield what is *read*, and say of what has no text."""
@@ -125,17 +148,7 @@ class TextCommand(FutsCommand):
 
 
 def _text_row(one: FutText) -> dict[str, Any]:
-    fut, codes = one.fut, str(one.fut.pid).split(":")
-    archive, series = codes[1:3] if codes[0] == "RePEc" else ("", "")
-    return {
-        **{name: getattr(fut, name) for name in ("futli", "time", "url", "digest", "label")},
-        "pid": str(fut.pid),
-        "archive": archive,
-        "series": series,
-        "pages": one.pages,
-        "text": one.text,
-        "error": one.error,
-    }
+    return _row_of(one.fut) | {"pages": one.pages, "text": one.text, "error": one.error}
 
 
 OUTCOME_COLUMNS: dict[str, type] = {
@@ -147,9 +160,7 @@ OUTCOME_COLUMNS: dict[str, type] = {
 
 class OutcomesCommand(ArchiveCommand):
     most_args = 0
-
-    def syntax(self) -> str:
-        return "[--group GROUP] [--outcome WORD] [--jsonl|--csv|--sqlite FILE|--parquet FILE]"
+    usage = "[--group GROUP] [--outcome WORD] [--jsonl|--csv|--sqlite FILE|--parquet FILE]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)

@@ -76,7 +76,7 @@ VERBS = {
         ("lafka fileset https://doi.org/10.5281/zenodo.3463499 --dry-run", "lafka fileset --list"),
     ),
     "finders": Verb(
-        "finders",
+        "scrapys",
         "Print the candidates of a page, URL or FILE --url URL, as JSON lines, best first",
         (
             "lafka finders page.html --url https://example.org/paper",
@@ -97,7 +97,7 @@ VERBS = {
         ),
     ),
     "futlis": Verb(
-        "futlis",
+        "obi",
         "Print the futlis of RePEc data, or of an obi store, as a list for a crawl",
         ("lafka futlis RePEc -o list.tsv", "lafka futlis --from-store --archive nbr -o nbr.tsv"),
     ),

@@ -1,4 +1,4 @@
-"""What a Tab offers: the words that a shell's script hands over, and the pids of the archive.
+"""Completion by Tab: the words that a shell's script hands over, and the archive's pids.
 
 ``lafka completion`` prints the words into the script, for to make them it imports Scrapy and every
 command, which takes ten times as long as to choose among them.

@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 from lafka.errors import BadArgument, LafkaError
 from lafka.filesets.model.messages import check_result
-from lafka.filesets.model.rows import Row, Rows, rows_of
+from lafka.filesets.model.rows import Rows, rows_of
 from lafka.jobs.database import Away, BadDatabase, Database, Refused, opened
 from lafka.jobs.dead import Dead, Message, burying
 from lafka.jobs.kafka import Message as Read
@@ -171,12 +171,6 @@ _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0  # seconds between two tries
 _PATIENCE = 8.0  # the longest of those waits in a crawl
 
 
-class Tables(Protocol):
-    """A database as it is needed here: :class:`lafka.jobs.database.Database`."""
-
-    def write(self, batch: Sequence[Mapping[str, Sequence[Row]]]) -> None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
     """A message's rows; None where it is no result, and then ``reason`` says why."""
@@ -215,7 +209,7 @@ class Persister:
     polling, and raises to give up.
     """
 
-    database: Tables
+    database: Database
     dead: Callable[[Dead], object]
     wait: Callable[[float, str], object]
     account: Account = field(default_factory=Account)

@@ -30,7 +30,7 @@ from lafka.filesets.model.types import (
     Status,
 )
 from lafka.filesets.platforms import helpers, matches
-from lafka.filesets.platforms.platform import FilesetPlatformHelper, is_restricted
+from lafka.filesets.platforms.platform import FilesetPlatformHelper
 from lafka.filesets.strategies import STRATEGIES
 from lafka.filesets.strategies.strategy import Held, HeldVersion, NothingHeld
 from lafka.pids import SCHEMES, Pid
@@ -51,10 +51,6 @@ def fileset_pid(item: FilesetPlatformItem) -> Pid:
 
 
 Walking = Generator[Ask | Claim | Want, Any, IngestResult]
-
-
-def _nothing(strategy: IngestStrategy) -> Held:  # noqa: ARG001  the callable's argument
-    return NothingHeld()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +94,13 @@ def walk(
     landing: Landing,
     rules: Rules,
     *,
-    held: Callable[[IngestStrategy], Held] = _nothing,
+    held: Callable[[], Held] = NothingHeld,
     free: int | None = None,
 ) -> Walking:
     """The walk of *request* from its landing page *resource*, which is told as *landing*.
 
-    *held* gives the view of what is held for a strategy; *free* are bytes of disk, None: not known.
+    *held* gives the view of what is held, once the fileset is claimed; *free* are bytes of disk,
+    None: not known.
     """
     result = _told(request, Status.NO_PLATFORM_MATCH, landing=landing)
     bad = _bad_landing(resource)
@@ -131,7 +128,7 @@ def _walked(
     biblio: HtmlBiblio,
     *,
     rules: Rules,
-    held: Callable[[IngestStrategy], Held],
+    held: Callable[[], Held],
     free: int | None,
 ) -> Walking:
     """The walk with *helper*; ``NotThisPlatform`` where the page is not of its platform."""
@@ -148,7 +145,7 @@ def _walked(
                 return replace(result, status=judged.status, error_message=judged.message)
         strategy = _strategy(helper, request, item, rules)
         yield Claim(item=item, strategy=strategy)
-        done = yield from _archived(request, item, strategy, rules, held(strategy))
+        done = yield from _archived(request, item, strategy, rules, held())
     except NotThisPlatform:
         raise
     except PlatformError as error:
@@ -213,14 +210,14 @@ def _item(
             raise
         if item.platform_domain in rules.token_hosts:
             return replace(item, manifest=tuple(map(_by_token, item.manifest)))
-        if rules.partial and not all(map(is_restricted, item.manifest)):
+        if rules.partial and not all(file.is_restricted for file in item.manifest):
             return item
         raise
 
 
 def _by_token(file: FilesetManifestFile) -> FilesetManifestFile:
     """*file*, asked for with the operator's token; but a mere link stays closed."""
-    if not is_restricted(file) or file.platform_url is None:
+    if not file.is_restricted or file.platform_url is None:
         return file
     return replace(file, status=None, extra={**(file.extra or {}), "access": "token"})
 
@@ -232,7 +229,7 @@ def _strategy(
     wanted = request.ingest_strategy or rules.strategy
     if wanted is None:
         return helper.chose_strategy(item)
-    files = [file for file in item.manifest or () if not is_restricted(file)]
+    files = [file for file in item.manifest or () if not file.is_restricted]
     if wanted.is_bundled:
         fits = item.web_bundle_url is not None
     else:

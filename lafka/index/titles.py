@@ -59,7 +59,7 @@ _WAITING = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Titled:
+class PaperTitle:
     """The title of a paper, and its authors and year where they are said; ``source``: by whom."""
 
     title: str
@@ -75,7 +75,7 @@ class Titled:
         return (title, authors or None, self.source) if title else (None, None, None)
 
 
-Redif = Callable[[str], Titled | None]
+Redif = Callable[[str], PaperTitle | None]
 """The pid of a paper -> what ReDIF says of it; None where it says nothing."""
 
 
@@ -193,12 +193,12 @@ class _Reader:
                     found = self._ask("pdf", b"".join(pdf.payload(decoded=True)))
         return found.cleaned
 
-    def _ask(self, task: str, data: bytes, **question: str) -> Titled:
+    def _ask(self, task: str, data: bytes, **question: str) -> PaperTitle:
         told = self._children.ask(task, question, data, seconds=CPU_SECONDS)
-        return Titled(title=told["title"], authors=tuple(told["authors"]), source=told["from"])
+        return PaperTitle(title=told["title"], authors=tuple(told["authors"]), source=told["from"])
 
 
-_NOTHING = Titled(title="", source="")
+_NOTHING = PaperTitle(title="", source="")
 
 
 def _batches(db: sqlite3.Connection, *, every: bool) -> Iterator[list[tuple[Any, ...]]]:
@@ -253,7 +253,7 @@ def _read(question: dict[str, Any], data: bytes) -> dict[str, Any]:
 
 
 def _told(title: str, source: str, authors: list[str]) -> dict[str, Any]:
-    """What a child answers: bounded, and text that can be encoded."""
+    """Return a child's answer: bounded, and text that can be encoded."""
     cut = [text[: 20 * LONGEST].encode("utf-8", "replace").decode()
            for text in (title, *authors[:AUTHORS_MAX])]  # fmt: skip
     return {"title": cut[0], "authors": cut[1:], "from": source}

@@ -58,7 +58,7 @@ _OF_TOPIC = re.compile(r"([A-Za-z0-9._-]+)/([0-9]+)@([0-9]+)")
 
 
 def _letter(dead: Dead) -> dict[str, Any]:
-    """What the line of *dead* says."""
+    """Return the values of the line of *dead*."""
     message, reason = dead.message, dead.reason
     data = base64.b64encode(message.data).decode("ascii")
     if found := _OF_TOPIC.fullmatch(message.place):

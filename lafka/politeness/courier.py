@@ -20,7 +20,7 @@ RECONNECT = 1.0
 
 @dataclass(slots=True)
 class Batch:
-    """What one visit to the table does, in this order."""
+    """The work of one visit to the table, in this order."""
 
     park: dict[str, tuple[float, str]] = field(default_factory=dict)
     release: dict[str, float] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of a batch that was begun at ``sent``."""
+    """The result of a batch that was begun at ``sent``."""
 
     sent: float
     renewed: Mapping[str, bool | None]  # wanted by another; None: lost

@@ -55,7 +55,7 @@ def refuse_loop(request: Request) -> None:
 
 
 class _Hops(BaseRedirectMiddleware):
-    """What both kinds of redirect have in common."""
+    """The common part of both kinds of redirect."""
 
     def _redirect(self, redirected: Request, request: Request, reason: Any) -> Request:
         refuse_loop(request)  # where no cookie middleware runs

@@ -63,7 +63,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outside:
-    """What is said outside the code: by name, the strongest source alone; *unknown* in words."""
+    """Settings from outside the code: by name, the strongest source alone; *unknown* in words."""
 
     settings: Mapping[str, Setting]
     unknown: tuple[str, ...] = ()

@@ -39,7 +39,7 @@ from lafka.runs.feed import add_outcome_feed
 from lafka.runs.progress import Aim
 from lafka.runs.sources import GUESTS, archive_line
 from lafka.spiders.fobi_arguments import ARGUMENTS, choice_of, due_lines, fobi_rules
-from lafka.spiders.obi_settings import INODES_LOW, the_records, the_store
+from lafka.spiders.obi_settings import INODES_LOW, open_store, records_of
 from lafka.spiders.road import RoadSpider
 from lafka.storage.folders import make_folders
 from lafka.storage.stopping import stopping_for
@@ -86,7 +86,7 @@ class FobiSpider(RoadSpider[FobiLine]):
     def check_lines(cls, settings: BaseSettings, given: Mapping[str, str]) -> list[str]:
         """``-a check=1``: lines that say how many are due, and what is left out."""
         store, choice = cls._asked(settings, given)
-        with the_records(settings, store) as records:
+        with records_of(settings, store) as records:
             return [*due_lines(DueFobis(store, records, choice, int(time.time())))]
 
     @staticmethod
@@ -94,7 +94,7 @@ class FobiSpider(RoadSpider[FobiLine]):
         validation.check(settings)
         fobi_rules(settings)
         choice = choice_of(settings, given)
-        return the_store(settings), choice
+        return open_store(settings), choice
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:

@@ -21,7 +21,7 @@ INODES_LOW = 0.1
 """A smaller share of free inodes is worth a warning: each obi is a file."""
 
 
-def the_store(settings: BaseSettings, *, create: bool = False) -> ObiStore:
+def open_store(settings: BaseSettings, *, create: bool = False) -> ObiStore:
     """The obi store that is set, made if *create*; ``BadStore``, ``BadArgument``."""
     root = store_root(settings)
     return ObiStore.create(root) if create else ObiStore(root)
@@ -37,7 +37,7 @@ def store_root(settings: BaseSettings) -> str:
 
 
 @contextmanager
-def the_records(
+def records_of(
     settings: BaseSettings, store: ObiStore, *, read_only: bool = True
 ) -> Iterator[Records]:
     database = settings["LAFKA_CACHING_DATABASE"]

@@ -146,7 +146,7 @@ class RoadSpider(Spider, Generic[AnyLine]):
 
     @property
     def room(self) -> int:
-        """How many lines may be begun at the next turn."""
+        """Return how many lines may be begun at the next turn."""
         return _BATCH
 
     def cut_slow(self) -> None:

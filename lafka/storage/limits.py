@@ -118,7 +118,7 @@ def look_later() -> None:
 
 
 def keep_what_stands() -> None:
-    """What stands now stays: it is not looked at again, garbage among it neither.
+    """Exempt all objects that there are from garbage collection, the garbage among them too.
 
     That is little, and to look for it first would take longer than anything else here.
     """

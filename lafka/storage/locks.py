@@ -77,7 +77,7 @@ class Lock:
 
     @property
     def path(self) -> Path:
-        """Where the file stands now."""
+        """The place of the file now."""
         return draft_of(self.warc) if self.is_draft else self.warc
 
     def naming_for_good(self) -> Steps[None]:

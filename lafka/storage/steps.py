@@ -38,7 +38,7 @@ def lock(fd: int, *, shared: bool = False, wait: bool = True) -> None:
 
 
 class Step(ABC):
-    """What has to be done before a generator goes on."""
+    """Work that has to be done before a generator goes on."""
 
     __slots__ = ()
 

@@ -129,11 +129,11 @@ async def _nothing() -> AsyncIterator[bytes]:
 
 
 class _Gone(Exception):
-    """Who asked has gone."""
+    """The client has gone."""
 
 
 async def _written(work: Callable[[Any], object]) -> AsyncIterator[bytes]:
-    """What *work* writes to the sink that it is given, from a thread, as it is taken."""
+    """Yield the bytes that *work* writes, in a thread, to the sink that it is given."""
     made: queue.Queue[bytes | Exception | None] = queue.Queue(_WAITING)
     gone = threading.Event()
 

@@ -49,7 +49,7 @@ class ServedLine:
 
 
 class ListHoldings:
-    """What the list *path* names below the folder *root*; ``refused``: a sentence a line.
+    """The holdings of the list *path*, below the folder *root*; ``refused``: a sentence a line.
 
     ``BadList`` where the list cannot be read, ``BadArgument`` where *root* is no folder.
     """

@@ -29,7 +29,9 @@ from lafka.web.site import Site
 
 _BARS_MAX = 60
 """Years that are drawn, up to the last."""
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]"
+)
 
 
 def visible(text: object) -> Markup:
@@ -184,7 +186,7 @@ class Pages:
         raise NotHeld(f"{pid}: it has no such record")
 
     def compare(self, request: Request, found: re.Match[str]) -> Response:
-        """How the texts of the versions with the digests ``old`` and ``new`` differ."""
+        """Show how the texts of the versions with the digests ``old`` and ``new`` differ."""
         pid = self._site.open_pid(unquote(found["pid"]))
         held = telling.contents(self._site.suwaf(pid))
         digests = [request.query_params.get(name, "") for name in ("old", "new")]
@@ -274,7 +276,7 @@ def _search_at(named: Mapping[str, str], **changed: str) -> str:
 def _facets(
     facets: Mapping[str, list[tuple[str, int]]], named: Mapping[str, str]
 ) -> list[tuple[str, list[tuple[str, int, str]]]]:
-    """What a search can still be narrowed to: name, and values with numbers and addresses."""
+    """Return the facets of a search: name, and values with numbers and addresses."""
     shown = []
     for name, values in facets.items():
         if name in named or len(values) < 2:

@@ -19,7 +19,7 @@ _DIGITS_MAX = 18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeAnswer:
-    """What to send: ``status`` and the bytes from ``start`` up to before ``end`` of ``size``."""
+    """An answer to a range: ``status``, and the bytes ``start`` to before ``end`` of ``size``."""
 
     status: int
     start: int

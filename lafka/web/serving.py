@@ -38,8 +38,8 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Where:
-    """Where to listen, and by what names to be asked.
+class ServeAddresses:
+    """The addresses to listen at, and the names to be asked by.
 
     *origin*, *replay_origin*: how browsers reach our pages and the bytes, where not by their ports;
     *connections*: open at once, of all origins; *replayweb*: a folder of ReplayWeb.page to serve at
@@ -59,7 +59,9 @@ class Where:
     workers: int = 1
 
 
-def serve(make: Callable[[Origins], Site], where: Where, begun: Callable[[Origins], None]) -> None:
+def serve(
+    make: Callable[[Origins], Site], where: ServeAddresses, begun: Callable[[Origins], None]
+) -> None:
     """Serve the site that *make* gives until a signal ends it; *begun* is told where.
 
     A port of 0 is a free one. Each of ``workers`` processes has its own threads and connections.
@@ -130,7 +132,7 @@ def _as_worker(work: Callable[[], None]) -> None:
     work()
 
 
-def origins_of(where: Where, ports: Sequence[int]) -> Origins:
+def origins_of(where: ServeAddresses, ports: Sequence[int]) -> Origins:
     """Return how browsers reach what listens on *ports*: pages, bytes, ReplayWeb.page if it is
     there.
     """
@@ -155,7 +157,7 @@ def _shown(bind: str) -> str:
     return f"[{bind}]" if ":" in bind else bind
 
 
-def _names(where: Where) -> tuple[str, ...]:
+def _names(where: ServeAddresses) -> tuple[str, ...]:
     """By what names the origins are asked: the address, and those behind a proxy."""
     origins = (where.origin, where.replay_origin, where.replayweb_origin)
     elsewhere = (urlsplit(one).hostname for one in origins)

@@ -75,7 +75,7 @@ class NotIndexed(OperatorError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origins:
-    """Where our pages are and where the bytes of others are, without a slash at the end.
+    """The origins of our pages and of the bytes of others, without a slash at the end.
 
     *replayweb*: where ReplayWeb.page is, if the operator has one served; a ``*`` in it stands for
     a name of each paper's own.

@@ -166,7 +166,7 @@ def _events(site: Site, row: Row | None) -> list[Row]:
 
 
 def _timeline(shown: Sequence[ShownVersion], events: list[Row]) -> list[TimelineEntry]:
-    """What happened to a paper, the newest first."""
+    """Return the events of a paper, the newest first."""
     seen: set[str] = set()
     entries = []
     for version in reversed(shown):

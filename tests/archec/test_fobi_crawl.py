@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from lafka.archec.records import Kind
-from lafka.archec.serve.queries import Looking, listed
+from lafka.archec.serve.queries import ObiQuery, listed
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.tists import LAST
 from tests import starts
@@ -163,7 +163,7 @@ def test_the_history_that_is_told_is_the_one_that_was_made(home):
         store = ObiStore(home.archive)
         with home.records() as records:
             for name, events in made.items():
-                looking = Looking(store, records, url[name])
+                looking = ObiQuery(store, records, url[name])
                 versions = list(map(json.loads, looking.versions()))
                 assert [one_["e"] for one_ in versions] == [event for event, _ in events], name
                 bytes_ = [b"" if one_["e"] == "deletion" else store.read(one_["tist"], url[name])

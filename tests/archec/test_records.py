@@ -142,11 +142,18 @@ class Conformance:
         assert list(records.walk(Kind.FOBI)) == records.due(START, 9) == []
 
     def test_texts_that_share_an_md5_have_keys_of_their_own(self, records):
-        one, other = stored("appearance", "a:b:c:1", "1"), stored("appearance", "a:b:c:2", "2")
-        other["md5"] = f"{one['md5']}-2"
-        apply(records, START, [head(START), one, other])
-        keys = [content.md5 for content in records.held(Kind.TOBI, one["md5"])]
-        assert keys == [one["md5"], f"{one['md5']}-2"]
+        lines = [stored("appearance", f"a:b:c:{n}", str(n)) for n in (1, 2, 3, 4)]
+        one, *others, other = lines
+        shared = [one["md5"], *(f"{one['md5']}-{n}" for n in (2, 3))]
+        for line, key in zip(others, shared[1:], strict=True):
+            line["md5"] = key
+        apply(records, START, [head(START), *lines])
+        assert [content.md5 for content in records.held(Kind.TOBI, one["md5"])] == shared
+        found = records.held_many(Kind.TOBI, [one["md5"], other["md5"], md5("none")])
+        assert {key: [one.md5 for one in held] for key, held in found.items()} == {
+            one["md5"]: shared, other["md5"]: [other["md5"]]
+        }  # fmt: skip
+        assert list(records.contents(Kind.TOBI, shared[1:2])) == shared[1:2]
         assert records.last(Kind.TOBI, "a:b:c:2").text_sha256 == sha("2")
         assert records.history("a:b:c:2").versions == [(START, f"{one['md5']}-2")]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import resource
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ import pytest
 from tests.crawls.running import Crawl, Run, crawl, outcomes
 from tests.crawls.test_disk import assert_complete, can_mount
 from tests.sites.papers import MAIN, OTHER, SmallSite
+from tests.waiting import LIMIT
 
 UNPRIVILEGED = (
     "setpriv --reuid=65534 --clear-groups --inh-caps=+dac_override --ambient-caps=+dac_override"
@@ -114,6 +115,57 @@ def test_what_is_taken_away_in_the_middle(
         run = going.ended()
     assert_stopped(run, what)
     assert_nobody_blamed(site, tmp_path / "a")
+
+
+@pytest.mark.skipif(not can_be_another(), reason="needs root, to be another user")
+def test_no_more_processes_in_the_middle(site: SmallSite, tmp_path: Path) -> None:
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o777)
+
+    def limit(pid: int) -> None:
+        command = [*UNPRIVILEGED.split(), "prlimit", "--pid", str(pid), "--nproc=1:1"]
+        subprocess.run(command, check=True)
+
+    in_the_middle(site, tmp_path, UNPRIVILEGED, limit)
+
+
+MOUNTS = {
+    "null": WITHOUT_NULL,
+    "proc": "mount -t tmpfs none /proc",
+    "temporary": "mount -t tmpfs -o ro none {dev} && mount -t tmpfs -o ro none /var/tmp",
+}
+
+
+@pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
+@pytest.mark.parametrize("gone", MOUNTS)
+def test_what_is_mounted_over_in_the_middle(site: SmallSite, tmp_path: Path, gone: str) -> None:
+    folder = tmp_path / "dev"
+    folder.mkdir(exist_ok=gone == "temporary")
+    script = MOUNTS[gone].format(dev=folder).replace("mkdir", "mkdir -p").strip()
+
+    def mount(pid: int) -> None:
+        inside = ["nsenter", "-t", str(pid), "-m", "sh", "-c", script]
+        subprocess.run(inside, check=True, cwd="/", stdout=subprocess.DEVNULL)
+
+    in_the_middle(site, tmp_path, "unshare -m", mount, f"export TMPDIR={folder}")
+
+
+def in_the_middle(
+    site: SmallSite, folder: Path, wrap: str, take: Callable[[int], object], limit: str = "true"
+) -> None:
+    """Have *take* done to a crawl that has work left: it ends, or stops by one sentence."""
+    list_ = folder / "list.tsv"
+    list_.write_text(site.list())
+    site.pause_after(8)
+    arguments = ("-a", f"input={list_}")
+    with Crawl(folder / "a", *arguments, limit=limit, wrap=wrap, fresh=True) as going:
+        assert site.paused.wait(LIMIT)
+        take(going.process.pid)
+        site.resume()
+        run = going.ended()
+    if run.code:
+        assert_stopped(run, ": ")
+    assert_nobody_blamed(site, folder / "a")
 
 
 @pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")

@@ -15,7 +15,7 @@ from lafka.filesets.model.manifests import judge
 from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.pages import HtmlBiblio, read_page
 from lafka.filesets.model.types import FilesetPlatformItem, PlatformError
-from lafka.filesets.platforms import helpers, matching
+from lafka.filesets.platforms import helpers, matches
 from lafka.warc.format.fields import Fields
 
 CASES = Path(__file__).parent / "platforms"
@@ -71,7 +71,7 @@ def outcome(case: dict[str, Any]) -> dict[str, Any]:
     request = IngestRequest.of_json(case["request"])
     resource = resource_of(case["resource"])
     biblio = biblio_of(resource)
-    helper = matching(helpers(), request, resource, biblio)
+    helper = next(matches(helpers(), request, resource, biblio), None)
     if helper is None:
         return {"status": "no-platform-match"}
     try:

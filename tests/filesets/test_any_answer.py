@@ -17,7 +17,7 @@ from lafka.filesets.model.manifests import judge
 from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.pages import DeclaredFile, HtmlBiblio
 from lafka.filesets.model.types import FilesetPlatformItem, NoStrategy, PlatformError, Status
-from lafka.filesets.platforms import PLATFORMS, FilesetPlatformHelper, helpers, matching
+from lafka.filesets.platforms import PLATFORMS, FilesetPlatformHelper, helpers, matches
 from tests.filesets.driving import CASES, biblio_of, resource_of
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "filesets"
@@ -123,7 +123,7 @@ def given_case(case: dict[str, Any]) -> tuple[Any, ...]:
     request = IngestRequest.of_json(case["request"])
     resource = resource_of(case["resource"])
     biblio = biblio_of(resource)
-    helper = matching(helpers(), request, resource, biblio)
+    helper = next(matches(helpers(), request, resource, biblio), None)
     assert helper is not None
     answers = {
         url: (json.dumps(answer["json"]) if "json" in answer else answer["text"]).encode()

@@ -23,7 +23,7 @@ from lafka.filesets.model.types import (
     PlatformNotFound,
     PlatformRestrictedError,
 )
-from lafka.filesets.platforms import PLATFORMS, helpers, matching
+from lafka.filesets.platforms import PLATFORMS, helpers, matches
 from lafka.filesets.platforms.archiveorg import ArchiveorgHelper
 from lafka.filesets.platforms.dataverse import PAGE, DataverseHelper, parse_dataverse_persistentid
 from lafka.filesets.platforms.figshare import FigshareHelper, parse_figshare_url_path
@@ -300,7 +300,7 @@ def test_a_host_that_nobody_knows_is_asked_as_robots_txt_says(
 ) -> None:
     resource, request = Resource(url=RDM, body=body), IngestRequest.of_url(RDM)
     known = helpers(hosts={"zenodo": frozenset(hosts)})
-    found = matching(known, request, resource, HtmlBiblio())
+    found = next(matches(known, request, resource, HtmlBiblio()), None)
     assert found is not None
     assert found.platform_name == "zenodo"
     want = next(found.process_request(request, resource, HtmlBiblio()))

@@ -14,7 +14,7 @@ from lafka.errors import BadArgument
 from lafka.filesets.model.asks import Resource
 from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.pages import HtmlBiblio
-from lafka.filesets.platforms import helpers, matching, registered
+from lafka.filesets.platforms import helpers, matches, registered
 from tests.filesets.driving import driven
 
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-fileset-platform.md"
@@ -67,7 +67,7 @@ def test_the_platform_of_the_recipe_is_asked_before_the_web(installed: Installed
         "links": {"download": "https://osf.io/download/1/"},
     }
     request, resource = IngestRequest.of_url(url), Resource(url=url)
-    assert matching(helpers(), request, resource, HtmlBiblio()).platform_name == "osf"
+    assert next(matches(helpers(), request, resource, HtmlBiblio())).platform_name == "osf"
     steps = helper.process_request(request, resource, HtmlBiblio())
     item, _ = driven(steps, {api: {"json": {"data": [row]}}})
     assert [(file.path, file.size) for file in item.manifest] == [("a.csv", 4)]

@@ -305,7 +305,7 @@ class Holding:
 
 def test_what_is_held_costs_no_file_request() -> None:
     crawl, holding = Crawl(), Holding()
-    value = crawl.ends(held=lambda strategy: holding)
+    value = crawl.ends(held=lambda: holding)
     assert (value["hit"], value["status"]) == (True, "success-existing")
     assert crawl.wants == ["Ask", "Claim"]
     assert holding.asked[0].version == "7"
@@ -314,15 +314,15 @@ def test_what_is_held_costs_no_file_request() -> None:
 
 def test_a_refresh_fetches_again_but_never_over_other_content() -> None:
     crawl = Crawl()
-    value = crawl.ends(rules=Rules(refresh=True), held=lambda strategy: Holding())
+    value = crawl.ends(rules=Rules(refresh=True), held=Holding)
     assert value["status"] == "success"
     assert crawl.wants.count("Fetch") == 2
     other = Holding(md5="0" * 32)
     crawl = Crawl()
-    value = crawl.ends(rules=Rules(refresh=True), held=lambda strategy: other)
+    value = crawl.ends(rules=Rules(refresh=True), held=lambda: other)
     assert value["status"] == "mismatch-existing"
     assert crawl.wants == ["Ask", "Claim"]
-    value = Crawl().ends({"force_recrawl": True}, held=lambda strategy: other)
+    value = Crawl().ends({"force_recrawl": True}, held=lambda: other)
     assert value["status"] == "success"
 
 
@@ -332,7 +332,7 @@ def test_a_refresh_fetches_again_but_never_over_other_content() -> None:
 )
 def test_what_was_had_before_a_time_is_fetched_again(before: str, status: str) -> None:
     rules = Rules(refresh_before=before)
-    value = Crawl().ends(rules=rules, held=lambda strategy: Holding())
+    value = Crawl().ends(rules=rules, held=Holding)
     assert value["status"] == status
 
 

@@ -19,8 +19,8 @@ from lafka.index.tables import IndexFiles
 from lafka.index.titles import (
     LONGEST,
     PAGE_BYTES,
+    PaperTitle,
     Redif,
-    Titled,
     Titles,
     clean,
     said_by_page,
@@ -117,7 +117,7 @@ def test_the_newest_page_of_a_paper_gives_its_title(store: Store) -> None:
 def test_redif_goes_first_and_gives_the_year(store: Store) -> None:
     store.put(store.splap(html("<title>Page</title>")))
     store.put(store.splap(html("<title>Other</title>"), pid=OTHER))
-    said = {PID: Titled(title="From\n ReDIF", year=1994)}
+    said = {PID: PaperTitle(title="From\n ReDIF", year=1994)}
     assert titled(store, said.get) == [(PID, "From ReDIF", "redif"), (OTHER, "Other", "title")]
     db = tables.open_to_read(IndexFiles.of(store.archive.root).database)
     assert db.execute("SELECT year FROM paper ORDER BY pid").fetchall() == [(1994,), (None,)]
@@ -141,7 +141,7 @@ def test_a_page_that_stops_its_reader_is_one_paper_without_a_title(
 def test_authors_come_with_the_title(store: Store) -> None:
     metas = "".join(f"<meta name='citation_author' content='{name}'>" for name in ("A B", "C, D"))
     store.put(store.splap(html(f"<meta name='citation_title' content='T'>{metas}")))
-    said = Titled(title="R", authors=("E F", " ", "G\nH"))
+    said = PaperTitle(title="R", authors=("E F", " ", "G\nH"))
     for redif, authors in ((None, "A B; C, D"), ({PID: said}.get, "E F; G H")):
         index(store, redif)
         db = tables.open_to_read(IndexFiles.of(store.archive.root).database)
@@ -205,7 +205,7 @@ def test_a_page_is_read_to_its_first_bytes_alone(store: Store) -> None:
 def test_a_template_gives_title_and_year() -> None:
     lines = ("Template-Type: ReDIF-Paper 1.0", "Title: On work", "Creation-Date: 1994-05",
              f"Handle: {PID}")  # fmt: skip
-    assert in_template("\n".join(lines).encode()) == Titled(title="On work", year=1994)
+    assert in_template("\n".join(lines).encode()) == PaperTitle(title="On work", year=1994)
     assert in_template("\n".join([lines[0], lines[3]]).encode()) is None
     assert in_template(b"") is None
 

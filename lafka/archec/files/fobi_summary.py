@@ -28,7 +28,7 @@ _NEW = frozenset({Incidence.APPEARANCE, Incidence.CHANGE})
 
 
 class FobiGroup(StrEnum):
-    """What an outcome is for people."""
+    """A group of outcomes, for people."""
 
     STORED = "stored"
     SAME = "as before"

@@ -214,7 +214,7 @@ class FobiLine:
 
     @property
     def host(self) -> str:
-        """Whom to ask, in lower case."""
+        """The host to ask, in lower case."""
         return urlsplit(self.uri).hostname or ""
 
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from lafka.archec import redif
 from lafka.archec.gather.sources import RedifSource, SourceFile
-from lafka.archec.gather.unchanged_files import Look, NotedRow, Oddity, Passage, Passing, passages
+from lafka.archec.gather.unchanged_files import (
+    Look,
+    NotedRow,
+    Oddity,
+    Passage,
+    Passing,
+    end_of,
+    passages,
+)
 from lafka.archec.redif.vocabulary import Problem
 from lafka.errors import BadHandle, BadId, TornFile
 
@@ -69,35 +77,38 @@ def sightings(source: RedifSource, tell: Tell, passing: Passing) -> Iterator[Sig
 
 def _of_file(file: SourceFile, tell: Tell, passing: Passing) -> Iterator[Sighting | Passage]:
     look = passing.look(file)
-    told = _Told(redif.read(look.source, file.path), look, tell)
+    reader = redif.read(look.source, file.path)
     if look.is_same:
-        if not look.entry.lines:
-            told.barren(file, look)
-        told.known([(place, look.entry.lines[place]) for place in look.entry.odd])
-        yield from passages(file.path, look, list(enumerate(look.entry.lines)))
+        for place, odd in look.entry.odd.items():
+            for below, code, sentence in odd:
+                line = look.entry.lines[place] + below
+                tell(Problem(file=reader.file, line=line, code=code, sentence=sentence))
+        yield from passages(file.path, look)
         passing.proofs.read(file, is_whole=bool(look.entry.lines))
+        if not look.entry.lines:
+            _tell_of_none(reader.file, file, look, tell)
         return
     draft = passing.draft(look)
-    last: redif.Template | list[redif.Passed] | None = None
-    for found in () if _is_page(look) else told.reader.pieces(look.finder()):
-        last = found
-        if isinstance(found, redif.Template):
-            told.template(found)
-            if sighting := _sighting(file, found, passing, draft):
-                yield sighting
-            continue
-        told.known(found)
-        passing.put_known(draft, look.entry, found)
-        for known in passages(file.path, look, found, draft):
-            passing.await_passage(draft)
-            yield known
+    last: redif.Template | None = None
+    for last in () if _is_page(look) else reader:
+        for problem in last.problems:
+            tell(problem)
+        if sighting := _sighting(file, last, passing, draft):
+            yield sighting
     if last is None:
-        told.barren(file, look)
-    passing.end(draft, is_whole=told.reader.is_told_whole)
+        _tell_of_none(reader.file, file, look, tell)
+    passing.end(draft, is_whole=reader.is_told_whole)
     is_whole = last is not None and not _is_cut(look, last)
     passing.proofs.read(file, is_whole=is_whole)
     if not is_whole:
         passing.doubt(file, look, is_barren=last is None)
+
+
+def _tell_of_none(name: str, file: SourceFile, look: Look, tell: Tell) -> None:
+    """Tell that no template is in *file*, unless the source has told that it is none."""
+    if file.is_plain:
+        sentence = "it is a page of HTML" if _is_page(look) else "no template is in it"
+        tell(Problem(file=name, line=0, code="no-template", sentence=sentence))
 
 
 _PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|html|head|body|\?xml)\b", re.IGNORECASE)
@@ -110,19 +121,20 @@ def _is_page(look: Look) -> bool:
     return isinstance(look.source, bytes) and _PAGE.match(look.source) is not None
 
 
-def _is_cut(look: Look, last: redif.Template | list[redif.Passed]) -> bool:
+def _is_cut(look: Look, last: redif.Template) -> bool:
     """Return whether the file may go on behind *last*, or has holes.
 
-    A template without its handle, no line end, NULs. Of a file whose last template is as it was,
-    and of a long one, only what can be seen.
+    A template without its handle, no line end, NULs. Of a file that ends as it did when it was read
+    last, and of a long one, only what can be seen.
     """
-    is_new = isinstance(last, redif.Template)
-    if isinstance(last, redif.Template) and last.handle is None and last.type not in _STORED_NOT:
+    is_as_it_was = look.entry.end == end_of(last)
+    if last.handle is None and last.type not in _STORED_NOT and not is_as_it_was:
         return True
     data = look.source
     if not isinstance(data, bytes) or data.startswith(_UTF_16):
         return False
-    return b"\0" in data or (is_new and not data.rstrip(_DOS_END).endswith((b"\n", b"\r")))
+    has_end = is_as_it_was or data.rstrip(_DOS_END).endswith((b"\n", b"\r"))
+    return b"\0" in data or not has_end
 
 
 def _sighting(
@@ -142,32 +154,6 @@ def _sighting(
         is_own=is_own,
         row=passing.put(draft, template, odd, is_own=is_own),
     )
-
-
-class _Told:
-    """The problems of one file, whether it is read or passed over."""
-
-    def __init__(self, reader: redif.TemplateReader, look: Look, tell: Tell) -> None:
-        self.reader, self._odd, self._tell = reader, look.entry.odd, tell
-
-    def template(self, template: redif.Template) -> None:
-        for problem in template.problems:
-            self._tell(problem)
-
-    def barren(self, file: SourceFile, look: Look) -> None:
-        if not file.is_plain:  # the source has told
-            return
-        sentence = "it is a page of HTML" if _is_page(look) else "no template is in it"
-        self._tell(Problem(file=self.reader.file, line=0, code="no-template", sentence=sentence))
-
-    def known(self, found: Iterable[tuple[int, int]]) -> None:
-        """The problems of the templates at these places of those that are known, and lines."""
-        if not self._odd:
-            return
-        file = self.reader.file
-        for place, line in found:
-            for below, code, sentence in self._odd.get(place, ()):
-                self._tell(Problem(file=file, line=line + below, code=code, sentence=sentence))
 
 
 _TOLD = ("format", "function", "size", "restriction")

@@ -61,7 +61,7 @@ class DoubtfulFile:
 
 @dataclass(slots=True)
 class Proofs:
-    """What the files of a run prove of the templates that were not seen in it.
+    """Proofs that a run's files give of the templates that were not seen in it.
 
     ``folders`` are those, by paths and by places, in which a file was whole; ``archives`` theirs.
     """
@@ -130,7 +130,7 @@ class LossCheck:
             yield from self._deletions(believed)
 
     def _count(self) -> tuple[Counter[str], Counter[str]]:
-        """How many tobis each archive has, and how many of them were not seen."""
+        """Count the tobis of each archive, and those of them that were not seen."""
         there: Counter[str] = Counter()
         gone: Counter[str] = Counter()
         for _, number, archive in self._records.present(Kind.TOBI):

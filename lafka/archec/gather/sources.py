@@ -131,7 +131,7 @@ class RedifSource(ABC):
         return self.whole and not self.unread & {archive.lower(), ""}
 
     def _odd(self, path: str, place: str, reason: str) -> SourceFile:
-        """What has the name of a file and is none, told."""
+        """Report an entry that has the name of a file and is none."""
         self._tell(path, "passed-over", reason)
         return SourceFile(
             path=path, place=place, modified=0, size=0, _read=lambda _: b"", is_plain=False
@@ -256,7 +256,7 @@ class FolderSource(RedifSource):
 
 
 class _EntryKind(StrEnum):
-    """What an entry of a folder is, as it is told."""
+    """The kind of an entry of a folder, in the words of a problem."""
 
     FILE = "a file"
     FOLDER = "a folder"

@@ -35,7 +35,7 @@ _STORED = 1 << 63
 
 
 @dataclass(slots=True)
-class Seen:
+class SeenIndex:
     """The tobis that this run has seen, by their numbers in the records, and where.
 
     A place is a file and a line of it, and whether the tobi was stored by this run: 8 bytes in a
@@ -51,7 +51,7 @@ class Seen:
         self._grow(number)
         self._places[number] = place | _STORED * stored
 
-    def add_all(self, file: str, tobis: Sequence[tuple[int, int]]) -> Iterator[Again]:
+    def add_all(self, file: str, tobis: Sequence[tuple[int, int]]) -> Iterator[SeenBefore]:
         """Add *tobis* of a file, by number and line; not those that were seen already, which are
         given.
         """
@@ -59,7 +59,7 @@ class Seen:
         places, base = self._places, self.pack(file, 0)
         for number, line in tobis:
             if place := places[number]:
-                yield Again(number, line, place & ~_STORED, bool(place & _STORED))
+                yield SeenBefore(number, line, place & ~_STORED, bool(place & _STORED))
             else:
                 places[number] = base + line
 
@@ -96,7 +96,7 @@ class Seen:
         self._file.close()
 
 
-class Again(NamedTuple):
+class SeenBefore(NamedTuple):
     """A tobi that was seen before, and where; whether this run has *stored* it since."""
 
     number: int
@@ -106,7 +106,7 @@ class Again(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Fresh:
+class _PendingTobi:
     """A tobi that was put: its text, where it stood, and rows that wait for its number."""
 
     text: str
@@ -146,10 +146,10 @@ class TobiRun:
         self._records, self._source, self._begin = records, source, begin
         self._clocks, self._tell = clocks, tell
         self._passing, self._check, self._replays = passing, check, replays
-        self._seen = Seen()
+        self._seen = SeenIndex()
         # What was put and has no number yet, of the group that is on its way and of the next one.
-        self._begun: dict[str, _Fresh] = {}
-        self._fresh: dict[str, _Fresh] = {}
+        self._begun: dict[str, _PendingTobi] = {}
+        self._fresh: dict[str, _PendingTobi] = {}
         self._began = self._put_at = clocks.monotonic()
         self._gathering = begin(tist)
         self.gatherings = [self._gathering.tist]
@@ -234,16 +234,16 @@ class TobiRun:
         self._put(sighting, sums, last)
         if last:
             self._seen.add(last.number, place, stored=True)
-        self._fresh[sighting.id] = _Fresh(sums.text_sha256, place, [sighting.row])
+        self._fresh[sighting.id] = _PendingTobi(sums.text_sha256, place, [sighting.row])
 
-    def _before(self, sighting: Sighting, last: Last | None) -> _Fresh | None:
+    def _before(self, sighting: Sighting, last: Last | None) -> _PendingTobi | None:
         """The same tobi where this run has seen it already."""
         if fresh := self._fresh.get(sighting.id) or self._begun.get(sighting.id):
             return fresh
         place = self._seen.place(last.number) if last else 0
-        return _Fresh(last.text_sha256 or "", place) if last and place else None
+        return _PendingTobi(last.text_sha256 or "", place) if last and place else None
 
-    def _compare(self, sighting: Sighting, text: str, had: _Fresh, last: Last | None) -> None:
+    def _compare(self, sighting: Sighting, text: str, had: _PendingTobi, last: Last | None) -> None:
         if text != had.text:
             self._duplicate(sighting.id, sighting.file, sighting.line, had.place)
             self._passing.spoil(sighting.row)
@@ -310,7 +310,7 @@ class TobiRun:
         for put in (self._begun, self._fresh):
             self._settle(put)
 
-    def _settle(self, put: dict[str, _Fresh]) -> None:
+    def _settle(self, put: dict[str, _PendingTobi]) -> None:
         """Note by number what has one now."""
         for obi, number in self._records.numbers(Kind.TOBI, put).items():
             fresh = put[obi]

@@ -3,15 +3,14 @@
 A file that is as it was, read by the same reader, has the templates that it had; and each was,
 when that run ended, what the records say last of its handle. A file is as it was where its size,
 time and inode are, as in git's index, or where its bytes are: a run *in full*, once a month at
-least, takes a digest of each. Of a file that changed, the templates whose bytes the last run found
-in it are passed over one by one. What is kept is a cache in the records, never the truth: it counts
-where no gathering of tobis came since, and nothing but time is lost with it.
+least, takes a digest of each. A file that changed is read whole. What is kept is a cache in the
+records, never the truth: it counts where no gathering of tobis came since, and nothing but time is
+lost with it.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import struct
 import sys
@@ -31,7 +30,7 @@ from typing import IO, Any, NamedTuple
 from lafka.archec.gather.loss_rules import DoubtfulFile, Proofs
 from lafka.archec.gather.sources import SourceFile
 from lafka.archec.records import Records
-from lafka.archec.redif import Find, MatchedTemplate, Passed, Readable, Template
+from lafka.archec.redif import Readable, Template
 from lafka.errors import TornFile
 from lafka.storage.folders import FileStamp
 
@@ -41,20 +40,17 @@ FULL_AFTER = 30 * 86_400
 """Seconds after which a run takes a digest of each file again."""
 _KEY = 16
 _DIGEST = 32
-_SALT = 16
-_SLICE = 8
 _STAMP = struct.Struct("<QQQqq")
-_HEAD = _DIGEST + _STAMP.size + _SALT
+_HEAD = _DIGEST + _STAMP.size
 _FULL = b"full"  # the key of the cache that has the time of the last run in full
 _NO_STAMP = FileStamp(0, 0, 0, 0, 0)
 _TICK = 2 * 10**9
 """Nanoseconds within which a file that is written again may have the same time: FAT has no less."""
-_UNKNOWN = bytes(_SLICE)  # of a template that is read wherever its file changed
 _LAFKA = Path(__file__).parents[2]
 _READERS = (
     "archec/gather/found_templates.py", "archec/gather/sources.py",
     "archec/gather/unchanged_files.py", "archec/redif/*.py", "archec/store/texts.py",
-    "errors.py", "pids.py", "urls.py",
+    "errors.py", "pids.py", "urls/*.py",
 )  # fmt: skip
 
 
@@ -78,14 +74,13 @@ class Oddity(NamedTuple):
 class Passage(NamedTuple):
     """Tobis of one file that are as they were: their numbers in the records, each with its line.
 
-    All of them stand in their own folders, or none; ``key`` and ``draft`` are for ``Passing``.
+    All of them stand in their own folders, or none; ``key`` is for ``Passing``.
     """
 
     file: str
     tobis: Sequence[tuple[int, int]]
     is_own: bool
     key: bytes
-    draft: int
 
 
 class NotedRow(NamedTuple):
@@ -99,37 +94,33 @@ class NotedRow(NamedTuple):
 class FileEntry:
     """The content of a file: columns of its templates, number 0 of what is no tobi.
 
-    ``slices`` are digests of 64 bits, which is enough as nobody knows the ``salt`` that they are
-    keyed with: who writes RePEc data cannot make two templates that have the same.
+    ``end`` is a digest of the last one, which tells a file that never had a last line end from one
+    that is cut.
     """
 
     numbers: list[int] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     own: list[bool] = field(default_factory=list)
-    slices: list[bytes] = field(default_factory=list)
     odd: dict[int, list[Oddity]] = field(default_factory=dict)
-    salt: bytes = field(default_factory=lambda: os.urandom(_SALT))
+    end: str = ""
 
     def encoded(self, digest: bytes, stamp: FileStamp | None) -> bytes:
         """As bytes; *digest* and *stamp* are of the file."""
         odd = [[place, *oddity] for place, some in self.odd.items() for oddity in some]
-        columns = [_steps(self.numbers), _steps(self.lines), bytes(self.own).hex(), odd]
+        columns = [_steps(self.numbers), _steps(self.lines), bytes(self.own).hex(), odd, self.end]
         told = json.dumps(columns, separators=(",", ":"))
         packed = zlib.compress(told.encode(), 1)
         stamped = _STAMP.pack(*(stamp or _NO_STAMP))
-        return b"".join([digest, stamped, self.salt, packed, *self.slices])
+        return b"".join([digest, stamped, packed])
 
     @classmethod
     def decoded(cls, data: bytes) -> FileEntry:
-        packed = zlib.decompressobj()
-        numbers, lines, own, odd = json.loads(packed.decompress(data[_HEAD:]))
-        slices = packed.unused_data
+        numbers, lines, own, odd, end = json.loads(zlib.decompress(data[_HEAD:]))
         entry = cls(
             numbers=list(accumulate(numbers)),
             lines=list(accumulate(lines)),
             own=list(map(bool, bytes.fromhex(own))),
-            slices=[slices[at : at + _SLICE] for at in range(0, len(slices), _SLICE)],
-            salt=data[_HEAD - _SALT : _HEAD],
+            end=end,
         )
         for place, *oddity in odd:
             entry.odd.setdefault(place, []).append(Oddity(*oddity))
@@ -137,37 +128,17 @@ class FileEntry:
 
     def add(self, template: Template, odd: Sequence[Oddity], *, is_own: bool) -> None:
         """A template whose number is not known."""
-        # What is odd about its first line may lie in what stands before it.
-        is_plain = all(one.below for one in odd)
         if odd:
             self.odd[len(self.numbers)] = list(odd)
         self.numbers.append(0)
         self.lines.append(template.line)
         self.own.append(is_own)
-        self.slices.append(self.digest(template.data) if is_plain else _UNKNOWN)
+        self.end = end_of(template)
 
-    def take(self, known: FileEntry, found: Sequence[Passed]) -> None:
-        """Templates of *known*, which has the same salt."""
-        if known.odd:
-            for here, (place, _) in enumerate(found, len(self.numbers)):
-                if place in known.odd:
-                    self.odd[here] = known.odd[place]
-        self.numbers += [known.numbers[place] for place, _ in found]
-        self.lines += [line for _, line in found]
-        self.own += [known.own[place] for place, _ in found]
-        self.slices += [known.slices[place] for place, _ in found]
 
-    def digest(self, data: bytes) -> bytes:
-        """Of the bytes of a template."""
-        return sha256(self.salt + data).digest()[:_SLICE]
-
-    def found(self) -> dict[bytes, MatchedTemplate]:
-        """The templates that can be known by their digests."""
-        return {
-            digest: MatchedTemplate(place, len(self.odd.get(place, ())))
-            for place, digest in enumerate(self.slices)
-            if digest != _UNKNOWN
-        }
+def end_of(template: Template) -> str:
+    """The digest by which the last template of a file is known again."""
+    return sha256(template.data).hexdigest()[:_KEY]
 
 
 def _steps(values: Sequence[int]) -> list[int]:
@@ -206,11 +177,6 @@ class Look:
         if found:
             self.is_known, self.is_same = True, is_same
             self.entry = FileEntry.decoded(found)
-
-    def finder(self) -> Find | None:
-        """Finds which of the known templates has given bytes; None where none is known."""
-        known, digest = self.entry.found(), self.entry.digest
-        return (lambda data: known.get(digest(data))) if known else None
 
 
 class Passing:
@@ -268,9 +234,7 @@ class Passing:
         if not look.key:
             return 0
         self._last += 1
-        self._drafts[self._last] = _Draft(
-            look.key, look.digest, look.stamp, FileEntry(salt=look.entry.salt)
-        )  # fmt: skip
+        self._drafts[self._last] = _Draft(look.key, look.digest, look.stamp, FileEntry())
         return self._last
 
     def put(
@@ -289,15 +253,6 @@ class Passing:
         if draft:
             self._drafts[draft].entry.add(template, odd, is_own=False)
 
-    def put_known(self, draft: int, known: FileEntry, found: Sequence[Passed]) -> None:
-        """Templates that are as they were in *known*."""
-        if draft:
-            self._drafts[draft].entry.take(known, found)
-
-    def await_passage(self, draft: int) -> None:
-        if draft:
-            self._drafts[draft].left += 1
-
     def found(self, row: NotedRow | None, number: int) -> None:
         """The tobi of *row* is the obi *number*, and has its last text."""
         if row:
@@ -313,8 +268,6 @@ class Passing:
         """*passage* was judged; *is_beaten*: something in it has another text than the records."""
         if is_beaten:
             self._kept.discard(passage.key)
-        if passage.draft:
-            self._judged(passage.draft, is_spoilt=is_beaten)
 
     def end(self, draft: int, *, is_whole: bool) -> None:
         """The file was read to its end; *is_whole*: all that is odd about it was told."""
@@ -333,7 +286,7 @@ class Passing:
         """Let the next run know that *file* had these tobis, and read it again."""
         if file.key:
             count = len(numbers)
-            held = FileEntry(list(numbers), [0] * count, [False] * count, [_UNKNOWN] * count)
+            held = FileEntry(list(numbers), [0] * count, [False] * count)
             # No file has that digest, so none of this is passed over.
             pickle.dump((file.key, held.encoded(bytes(_DIGEST), None)), self._added)
 
@@ -361,19 +314,17 @@ def unpickled(file: IO[bytes]) -> Iterator[Any]:
             yield pickle.load(file)  # noqa: S301 - nobody else can have written it
 
 
-def passages(
-    file: str, look: Look, found: Sequence[tuple[int, int]], draft: int = 0
-) -> Iterator[Passage]:
-    """The known templates *found*, by their places in the entry and their lines now."""
-    numbers, own = look.entry.numbers, look.entry.own
+def passages(file: str, look: Look) -> Iterator[Passage]:
+    """The tobis of a file that is as it was."""
+    entry = look.entry
     for is_own in (True, False):
         tobis = [
-            (numbers[place], line)
-            for place, line in found
-            if own[place] is is_own and numbers[place]
+            (number, line)
+            for number, line, own in zip(entry.numbers, entry.lines, entry.own, strict=True)
+            if own is is_own and number
         ]
         if tobis:
-            yield Passage(file, tobis, is_own, look.key, draft)
+            yield Passage(file, tobis, is_own, look.key)
 
 
 def _key(file: SourceFile) -> bytes:

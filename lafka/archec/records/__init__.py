@@ -235,12 +235,13 @@ class Records(Protocol):
     def held_many(self, kind: Kind, md5s: Iterable[str]) -> dict[str, list[Content]]:
         """``held`` of each of *md5s* with which anything is."""
         found: dict[str, list[Content]] = {}
-        keys, several = list(md5s), 1
+        # A text that shares its MD5 has the next key, which is asked for together with the first.
+        keys, several = [key for md5 in md5s for key in (md5, f"{md5}-2")], 2
         while contents := self.contents(kind, keys):
             for one in contents.values():
                 found.setdefault(one.md5[:32], []).append(one)
-            several += 1  # a text that shares its MD5 has the next key
-            keys = [f"{key[:32]}-{several}" for key in contents]
+            keys = [f"{key[:33]}{several + 1}" for key in contents if key[33:] == str(several)]
+            several += 1
         return found
 
     def contents(self, kind: Kind, keys: Iterable[str]) -> dict[str, Content]:
@@ -324,7 +325,7 @@ class Records(Protocol):
         """Of what is there keep what is in *kept*, take up *added*, keys and values; at *tist*."""
 
     def faults(self) -> Iterator[str]:
-        """What the database itself finds damaged in it."""
+        """Return the damages that the database itself finds."""
         return iter(())
 
     def close(self) -> None: ...

@@ -184,20 +184,27 @@ class SqliteRecords(Records):
           AND noted IS NOT NULL AND lost IS NULL ORDER BY id LIMIT {_PAGE}"""
         return self._db.execute(asked, [kind, after]).fetchall()
 
+    def held_many(self, kind: Kind, md5s: Iterable[str]) -> dict[str, list[Content]]:
+        found: dict[str, list[Content]] = {}
+        for one in self._contents(kind, md5s):
+            found.setdefault(one.md5[:32], []).append(one)
+        return found
+
     def contents(self, kind: Kind, keys: Iterable[str]) -> dict[str, Content]:
         wanted = set(keys)
-        several = ",".join({str(int(key[33:] or 1)) for key in wanted})
-        asked = f"""SELECT md5, n, v.tist, id, sha256, text_sha256, length FROM v
-          JOIN obi USING (key) WHERE v.kind = ? AND md5 IN ({{}}) AND n IN ({several})"""
-        found = {}
-        for row in self._each(asked, {bytes.fromhex(key[:32]) for key in wanted}, kind):
-            md5 = row[0].hex() if row[1] == 1 else f"{row[0].hex()}-{row[1]}"
-            if md5 in wanted:
-                found[md5] = Content(
-                    kind=kind, md5=md5, tist=row[2], id=row[3], sha256=row[4].hex(),
-                    text_sha256=row[5].hex(), length=row[6],
-                )  # fmt: skip
-        return found
+        found = self._contents(kind, {key[:32] for key in wanted})
+        return {one.md5: one for one in found if one.md5 in wanted}
+
+    def _contents(self, kind: Kind, md5s: Iterable[str]) -> Iterator[Content]:
+        """All that share each MD5, in the order of their keys."""
+        asked = """SELECT md5, n, v.tist, id, sha256, text_sha256, length FROM v
+          JOIN obi USING (key) WHERE v.kind = ? AND md5 IN ({})"""
+        for row in self._each(asked, map(bytes.fromhex, md5s), kind):
+            yield Content(
+                kind=kind, md5=row[0].hex() if row[1] == 1 else f"{row[0].hex()}-{row[1]}",
+                tist=row[2], id=row[3], sha256=row[4].hex(), text_sha256=row[5].hex(),
+                length=row[6],
+            )  # fmt: skip
 
     def history(self, obi: str) -> Obi | None:
         found = self._known([obi]).get(obi)

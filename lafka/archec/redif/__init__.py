@@ -7,14 +7,7 @@ Depends on nothing but handles and URIs: no Scrapy, no file, no socket. The rule
 of what is told as odd, are in docs/redif.md.
 """
 
-from lafka.archec.redif.reading import (
-    MOST_PROBLEMS,
-    Find,
-    MatchedTemplate,
-    Passed,
-    TemplateReader,
-    read,
-)
+from lafka.archec.redif.reading import MOST_PROBLEMS, TemplateReader, read
 from lafka.archec.redif.splitting import (
     LONGEST_TEMPLATE,
     Decoded,
@@ -34,9 +27,6 @@ __all__ = [
     "Decoded",
     "Field",
     "File",
-    "Find",
-    "MatchedTemplate",
-    "Passed",
     "Readable",
     "Restrictions",
     "Template",

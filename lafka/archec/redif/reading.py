@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,7 +21,6 @@ from lafka.archec.redif.splitting import (
     decoded,
     line_ends,
     lines_of,
-    slices,
 )
 from lafka.archec.redif.templates import Template
 from lafka.archec.redif.vocabulary import JOINED, PROSE, TYPES, LineKind, Problem, disorder, shape
@@ -36,19 +34,6 @@ if TYPE_CHECKING:
 MOST_PROBLEMS = 1_000
 """Of one file; the rest is counted."""
 
-
-class MatchedTemplate(NamedTuple):
-    """A template that need not be read: which of those that are known, with how many problems."""
-
-    place: int
-    problems: int
-
-
-Passed = tuple[int, int]
-"""A template that was not read: its place among those that are known, and its line."""
-
-Find = Callable[[bytes], MatchedTemplate | None]
-"""Which of the known templates, all whole and with a usual beginning, has these bytes."""
 
 _LONGEST_NAME = 60
 _TYPE = re.compile(r"(?:redif[-_ ]*)?([a-z]+)", re.IGNORECASE)
@@ -76,49 +61,14 @@ class TemplateReader:
         self._source = source
 
     def __iter__(self) -> Iterator[Template]:
-        for template in self.pieces(None):
-            assert isinstance(template, Template)
-            yield template
-
-    def pieces(self, find: Find | None) -> Iterator[Template | list[Passed]]:
-        """The templates; those that *find* knows are passed over, and ``counts`` lacks theirs."""
-        if find and isinstance(self._source, bytes):
-            yield from self._unless_known(self._source, find)
-        else:
-            yield from self._read(self._source, 0)
-        if self._told > MOST_PROBLEMS:
-            rest = f"{self._told - MOST_PROBLEMS} more problems"
-            self.problems.append(Problem(file=self.file, line=0, code="not-told", sentence=rest))
-
-    def _unless_known(self, source: bytes, find: Find) -> Iterator[Template | list[Passed]]:
-        at = 0
-        passed: list[Passed] = []
-        for start, end, data in slices(source):
-            found = find(data)
-            if found is None:
-                continue
-            if start > at:
-                if passed:
-                    yield passed
-                    passed = []
-                yield from self._read(source[at:start], at)
-                at = start
-            if self._told + found.problems <= MOST_PROBLEMS:
-                passed.append((found.place, self._line))
-                self._line += line_ends(data)
-                self._told += found.problems
-                at = end
-        if passed:
-            yield passed
-        yield from self._read(source[at:], at)
-
-    def _read(self, source: bytes | Readable, offset: int) -> Iterator[Template]:
-        """The templates of what is left of the file from *offset* on."""
-        for block in blocks(source, offset):
+        for block in blocks(self._source):
             if block.begun:
                 yield self._template(block)
             else:
                 self._before_the_first(block)
+        if self._told > MOST_PROBLEMS:
+            rest = f"{self._told - MOST_PROBLEMS} more problems"
+            self.problems.append(Problem(file=self.file, line=0, code="not-told", sentence=rest))
 
     @property
     def is_told_whole(self) -> bool:

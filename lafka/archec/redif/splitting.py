@@ -83,7 +83,6 @@ _AHEAD = 256  # bytes behind a name that the patterns below may need
 _BOM = b"\xef\xbb\xbf"
 _UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
-_USUAL = b"\nTemplate-Type:"
 _NAME = b"template-type"
 _PLAIN = b"template-type:"
 _VALUE = b"redif-"
@@ -119,34 +118,12 @@ class Block(NamedTuple):
     cut_lines: int = 0
 
 
-Slice = tuple[int, int, bytes]
-"""Where a template may begin and end, and its bytes."""
-
 _Start = tuple[int, int, str]
 """Where what stands before a template ends, where it begins (a BOM is between them), and how."""
 
 
-def slices(data: bytes) -> Iterator[Slice]:
-    """Yield what stands in the bytes of a file between two lines that are as most templates begin.
-
-    One whose bytes are those of a block that was whole and began ``plain``, here or in another
-    file, is such a block here too: where a template begins is told by its own line, and that one
-    begins behind it has been found out once.
-    """
-    if data[:2] in _UTF_16:
-        return
-    start = 0 if data.startswith(_USUAL[1:]) else data.find(_USUAL) + 1 or len(data)
-    while start < len(data):
-        end = data.find(_USUAL, start) + 1 or len(data)
-        yield start, end, data[start:end]
-        start = end
-
-
-def blocks(source: bytes | Readable, offset: int = 0) -> Iterator[Block]:
-    """The blocks of a file, or of what is left of it from *offset* on, where a template begins.
-
-    The first one may be empty and is of no template.
-    """
+def blocks(source: bytes | Readable) -> Iterator[Block]:
+    """The blocks of a file; the first one may be empty and is of no template."""
     chunks = _chunks(source)
     first = next(chunks, b"")
     while 0 < len(first) < len(_BOM) and (more := next(chunks, b"")):
@@ -154,7 +131,7 @@ def blocks(source: bytes | Readable, offset: int = 0) -> Iterator[Block]:
     if encoding := _UTF_16.get(first[:2]):
         return _Splitter(None).blocks(_as_utf_8(chain([first[2:]], chunks), encoding))
     bom = len(_BOM) if first.startswith(_BOM) else 0
-    return _Splitter(offset + bom).blocks(chain([first[bom:]], chunks))
+    return _Splitter(bom).blocks(chain([first[bom:]], chunks))
 
 
 def _chunks(source: bytes | Readable) -> Iterator[bytes]:

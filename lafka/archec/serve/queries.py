@@ -38,7 +38,7 @@ def known_obi(records: Records, name: str) -> Obi | None:
     return next((one for one in known if one.versions), known[0] if known else None)
 
 
-class Looking:
+class ObiQuery:
     """A look at the obi *obi*; ``NotHeld`` where the store never had it."""
 
     def __init__(self, store: ObiStore, records: Records, obi: str) -> None:

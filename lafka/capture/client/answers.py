@@ -49,7 +49,7 @@ class Beginning:
 
     @property
     def body(self) -> bytes:
-        """What is kept."""
+        """The part of the body that is kept."""
         return b"".join(self._pieces)
 
     def take(self, piece: Piece) -> bytes:
@@ -68,7 +68,7 @@ class Beginning:
         return kept
 
     def _look(self, data: bytes) -> None:
-        """What a body is decides how much of it is kept, or even read."""
+        """Decide by the kind of body how much of it is kept, or even read."""
         opening = decoded_opening(data, self._coding)
         kind = kind_of_opening(opening, self._media_type)
         self.is_pdf = kind == "pdf"

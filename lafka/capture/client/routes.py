@@ -107,7 +107,7 @@ class _Tunnel(Protocol):
             self._open()
 
     def _open(self) -> None:
-        """What stands behind the answer is dropped: a TLS server waits to be spoken to."""
+        """Drop what stands behind the answer: a TLS server waits to be spoken to."""
         self._inner = self._factory.buildProtocol(self.transport.getPeer())
         self._inner.makeConnection(self.transport)
         self._opened.callback(self._inner)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import ScrapyCommand
 
@@ -52,44 +52,40 @@ class DemoCommand(Described, ScrapyCommand):
         self.exitcode = attempt("demo", lambda: act(args))
 
     def _papers(self, args: list[str]) -> None:
-        check_args(args, 0)
-        settle(self.settings, "demo")
-        assert self.crawler_process is not None
-        folder = Path(tempfile.mkdtemp(prefix="lafka-demo-"))
+        folder = self._begun(args)
         listed, root = folder / "list.tsv", folder / "archive"
-        settings = self.crawler_process.settings
-        settings.setdict({**SETTINGS, "LAFKA_ARCHIVE": str(root)}, priority="cmdline")
         with serving() as base:
             listed.write_text(list_of(base), "utf-8")
-            self.crawler_process.crawl("futli", input=str(listed))
-            self.crawler_process.start()
-        for line in account(Archive(root), listed, PID):
-            print(line)
+            self._crawl("futli", listed, {"LAFKA_ARCHIVE": str(root)})
+        print(*account(Archive(root), listed, PID), sep="\n")
 
     def _archec(self, args: list[str]) -> None:
-        check_args(args, 0)
-        settle(self.settings, "demo")
-        folder = Path(tempfile.mkdtemp(prefix="lafka-demo-"))
         try:
-            for line in Example(folder=folder).told():
+            for line in Example(folder=self._begun(args)).told():
                 print(line, flush=True)
         except Failed as error:
             raise BadArgument(str(error)) from None
 
     def _filesets(self, args: list[str]) -> None:
-        check_args(args, 0)
-        settle(self.settings, "demo")
-        assert self.crawler_process is not None
-        folder = Path(tempfile.mkdtemp(prefix="lafka-demo-"))
+        folder = self._begun(args)
         listed, root = folder / "requests.jsonl", folder / "archive"
         with serving_platforms() as (urls, bases):
             listed.write_text("".join(f"{url}\n" for url in urls), "utf-8")
             more = {"LAFKA_ARCHIVE": str(root), "LAFKA_PLATFORM_BASES": bases}
-            self.crawler_process.settings.setdict({**SETTINGS, **more}, priority="cmdline")
-            self.crawler_process.crawl("fileset", input=str(listed))
-            self.crawler_process.start()
-        for line in account_of_filesets(Filesets(root), listed):
-            print(line)
+            self._crawl("fileset", listed, more)
+        print(*account_of_filesets(Filesets(root), listed), sep="\n")
+
+    def _begun(self, args: list[str]) -> Path:
+        """Return a new folder for the example."""
+        check_args(args, 0)
+        settle(self.settings, "demo")
+        return Path(tempfile.mkdtemp(prefix="lafka-demo-"))
+
+    def _crawl(self, spider: str, listed: Path, settings: Mapping[str, Any]) -> None:
+        assert self.crawler_process is not None
+        self.crawler_process.settings.setdict({**SETTINGS, **settings}, priority="cmdline")
+        self.crawler_process.crawl(spider, input=str(listed))
+        self.crawler_process.start()
 
 
 def account(archive: Archive, listed: Path, pid: str) -> Iterator[str]:

@@ -5,32 +5,32 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler
-from typing import Any, ClassVar
-from urllib.parse import urlsplit
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
-from lafka.cli.demo.site import listening
+from lafka.cli.demo.site import DemoAnswer, serving
 
 README = b"What the tables hold, and how they were made.\n"
 TABLE = b"year,value\n" + b"".join(b"%d,%d\n" % (year, year % 7) for year in range(1900, 2026))
+README_FILE = DemoAnswer(content_type="text/plain", body=README)
+TABLE_FILE = DemoAnswer(content_type="text/csv", body=TABLE)
 
-Sites = dict[str, dict[str, tuple[str, bytes]]]
-"""Host -> path with query -> media type and body."""
+Sites = dict[str, dict[str, DemoAnswer]]
+"""Host -> path with query -> answer."""
 
 
 def _md5(body: bytes) -> str:
     return hashlib.md5(body, usedforsecurity=False).hexdigest()
 
 
-def _json(value: Any) -> tuple[str, bytes]:
-    return "application/json", json.dumps(value).encode()
+def _json(value: Any) -> DemoAnswer:
+    return DemoAnswer(content_type="application/json", body=json.dumps(value).encode())
 
 
-def _page(title: str, head: str = "") -> tuple[str, bytes]:
+def _page(title: str, head: str = "") -> DemoAnswer:
     meta = f'<meta name="citation_title" content="{title}">'
     text = f"<!doctype html><html><head><title>{title}</title>{meta}{head}</head></html>"
-    return "text/html", text.encode()
+    return DemoAnswer(body=text.encode())
 
 
 def _zenodo(sites: Sites) -> str:
@@ -45,8 +45,8 @@ def _zenodo(sites: Sites) -> str:
     sites["zenodo.org"] = {
         "/records/1001": _page("A dataset on Zenodo"),
         api: _json(record),
-        f"{api}/files/README.txt/content": ("text/plain", README),
-        f"{api}/files/data/table.csv/content": ("text/csv", TABLE),
+        f"{api}/files/README.txt/content": README_FILE,
+        f"{api}/files/data/table.csv/content": TABLE_FILE,
     }
     return f"{base}/records/1001"
 
@@ -58,7 +58,7 @@ def _figshare(sites: Sites) -> str:
     article = {"id": 1002, "version": 1, "is_public": True, "size": len(TABLE), "files": [file]}
     sites["figshare.com"] = {"/articles/dataset/x/1002/1": _page("A dataset on Figshare")}
     sites["api.figshare.com"] = {api: _json(article)}
-    sites["ndownloader.figshare.com"] = {"/files/1": ("text/csv", TABLE)}
+    sites["ndownloader.figshare.com"] = {"/files/1": TABLE_FILE}
     return "https://figshare.com/articles/dataset/x/1002/1"
 
 
@@ -76,8 +76,8 @@ def _dataverse(sites: Sites) -> str:
     sites["dataverse.example"] = {
         f"/dataset.xhtml?persistentId={pid}": _page("A dataset in a Dataverse"),
         f"{api}?persistentId={pid}": _json({"status": "OK", "data": version}),
-        "/api/access/datafile/0": ("text/plain", README),
-        "/api/access/datafile/1": ("text/csv", TABLE),
+        "/api/access/datafile/0": README_FILE,
+        "/api/access/datafile/1": TABLE_FILE,
     }
     return f"https://dataverse.example/dataset.xhtml?persistentId={pid}"
 
@@ -92,8 +92,8 @@ def _archiveorg(sites: Sites) -> str:
     sites["archive.org"] = {
         "/details/demo-1004": _page("An item on archive.org"),
         "/metadata/demo-1004": _json(item),
-        "/download/demo-1004/README.txt": ("text/plain", README),
-        "/download/demo-1004/table.csv": ("text/csv", TABLE),
+        "/download/demo-1004/README.txt": README_FILE,
+        "/download/demo-1004/table.csv": TABLE_FILE,
     }
     return "https://archive.org/details/demo-1004"
 
@@ -103,7 +103,7 @@ def _web(sites: Sites) -> str:
     sites["lab.example"] = {
         "/set/": _page("A lab's page", '<link rel="describedby" href="datapackage.json">'),
         "/set/datapackage.json": _json({"resources": rows}),
-        "/set/table.csv": ("text/csv", TABLE),
+        "/set/table.csv": TABLE_FILE,
     }
     return "https://lab.example/set/"
 
@@ -117,32 +117,11 @@ PLATFORMS: Mapping[str, Callable[[Sites], str]] = {
 }
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    pages: ClassVar[dict[str, tuple[str, bytes]]] = {}
-
-    def do_GET(self) -> None:
-        path = urlsplit(self.path).path
-        found = self.pages.get(self.path) or self.pages.get(path)
-        media_type, body = found or ("text/html", b"<title>Not found</title>")
-        self.send_response(200 if found else 404)
-        self.send_header("Content-Type", media_type)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    log_message: Callable[..., None] = lambda *_: None  # nothing on stderr
-
-
 @contextmanager
 def serving_platforms() -> Iterator[tuple[list[str], dict[str, str]]]:
     """Serve them while the context lasts: landing pages, and a base URL for each host."""
     sites: Sites = {}
     urls = [make(sites) for make in PLATFORMS.values()]
     with ExitStack() as stack:
-        bases = {host: stack.enter_context(_serving(pages)) for host, pages in sites.items()}
+        bases = {host: stack.enter_context(serving(pages)) for host, pages in sites.items()}
         yield urls, bases
-
-
-def _serving(pages: dict[str, tuple[str, bytes]]) -> AbstractContextManager[str]:
-    return listening(type("_Site", (_Handler,), {"pages": pages}))

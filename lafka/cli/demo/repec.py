@@ -49,7 +49,7 @@ class Failed(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoStep:
-    """What is told before the data and the site of a run, its titles by number."""
+    """A run of the example: a sentence, the titles by number, and the pages of the site."""
 
     sentence: str
     titles: Mapping[int, str]

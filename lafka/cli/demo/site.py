@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +110,8 @@ class _Handler(BaseHTTPRequestHandler):
     pages: Mapping[str, DemoAnswer] = PAGES
 
     def do_GET(self) -> None:
-        page = self.pages.get(self.path, DemoAnswer(body=_html("Not found"), status=404))
+        found = self.pages.get(self.path) or self.pages.get(urlsplit(self.path).path)
+        page = found or DemoAnswer(body=_html("Not found"), status=404)
         self.send_response(page.status)
         self.send_header("Content-Type", page.content_type)
         for name, value in page.fields.items():
@@ -134,14 +136,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(pages: Mapping[str, DemoAnswer] = PAGES) -> Iterator[str]:
-    """Serve *pages*, as they are by then, while the context lasts; ``http://127.0.0.1:port``."""
-    with listening(type("Handler", (_Handler,), {"pages": pages})) as address:
-        yield address
-
-
-@contextmanager
-def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
-    """A server of *handler* on a free port of loopback; ``http://127.0.0.1:port``."""
+    """Serve *pages*, as they are by then, on a free port of loopback while the context lasts;
+    ``http://127.0.0.1:port``.
+    """
+    handler = type("Handler", (_Handler,), {"pages": pages})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, name="lafka-demo", daemon=True)
     thread.start()

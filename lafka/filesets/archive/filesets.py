@@ -201,7 +201,11 @@ def _home(found: Bound, exchanges: tuple[LoggedExchange, ...]) -> str:
     """Return the id of the fileset in whose WARC a capture belongs that no note binds."""
     if named := found.body.first(FILESET_ID):
         return named
-    url = exchanges[-1].url
+    return web_home(exchanges[-1].url)
+
+
+def web_home(url: str) -> str:
+    """Return the id of the fileset in whose WARC a page belongs that is of no known fileset."""
     host = urlsplit(url).hostname or "unknown"
     return f"fileset:web:{host}:{quote(url, safe=_PLAIN)}"
 

@@ -28,7 +28,7 @@ from lafka.filesets.model.types import (
     IngestStrategy,
     Status,
 )
-from lafka.filesets.strategies.strategy import IN_PLACE, HeldVersion, agrees, is_restricted
+from lafka.filesets.strategies.strategy import IN_PLACE, HeldVersion, agrees
 from lafka.warc.format import dates
 from lafka.warc.indexes.surts import surt
 
@@ -87,7 +87,7 @@ def entry_name(
     if known is None or not known.complete:
         return name
     files = {path: entry.as_manifest_file(path) for path, entry in known.files.items()}
-    wanted = [file for file in item.manifest or () if not is_restricted(file)]
+    wanted = [file for file in item.manifest or () if not file.is_restricted]
     same = item.manifest is None or {file.path for file in wanted} == set(files)
     if same and all(agrees(file, files[file.path]) for file in wanted):
         certain = all(file.digests for file in wanted)

@@ -12,19 +12,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from scrapy.exceptions import (
-    CannotResolveHostError,
-    DownloadTimeoutError,
-    NotSupported,
-    ResponseDataLossError,
-    UnsupportedURLSchemeError,
-)
-from twisted.internet.error import TCPTimedOutError
-
-from lafka.capture.guard import AddressRefused
+from lafka.capture.failures import verdict_of
 from lafka.capture.logged import LoggedExchange, LoggedHops
-from lafka.capture.recording import BadTls, BrokenCoding
-from lafka.errors import BadHttp, BadUrl, StorageTrouble, printable
+from lafka.capture.recording import BrokenCoding
+from lafka.errors import BadHttp, StorageTrouble, printable
 from lafka.filesets.bundles.children import MAX_PAGE, BundleChildren
 from lafka.filesets.crawling.tokens import PlatformBases
 from lafka.filesets.model.asks import Answer, Ask, Fetch, FetchBundle, Fetched, Resource
@@ -32,51 +23,13 @@ from lafka.filesets.model.bundles import BundleContents, BundleLimits
 from lafka.filesets.model.manifests import Digester, FileFacts, facts_of
 from lafka.filesets.model.types import OTHER_DIGESTS, FileStatus
 from lafka.payloads import decoded_max
-from lafka.politeness import RedirectLoop
-from lafka.politeness.failures import causes, is_bad_http, is_tls
-from lafka.politeness.retries import HostSetAside, KeepsAskingToWait
-from lafka.politeness.robots import RobotsForbidden, RobotsUnreachable
+from lafka.politeness.failures import causes
 from lafka.warc.format import http
 from lafka.warc.format.codings import decode
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import RECORD_END
 from lafka.warc.format.sources import Source, write_all
 from lafka.warc.reading.volumes import WarcVolume
-
-LOOP = "loop"
-_BY_TYPE: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
-    ((AddressRefused,), "refused"),
-    ((RobotsForbidden,), "robots"),
-    ((RedirectLoop,), LOOP),
-    ((BadUrl, NotSupported, UnsupportedURLSchemeError), "bad-url"),
-    ((BadHttp,), "bad-http"),
-    ((BadTls,), "tls"),
-    ((DownloadTimeoutError, TCPTimedOutError), "timeout"),
-    ((CannotResolveHostError,), "dns"),
-    ((ResponseDataLossError,), "truncated"),
-)
-
-
-def failure_of(error: BaseException) -> tuple[str, str]:
-    """The word and the sentence of a download that ended in *error*."""
-    sentence = printable(str(error) or type(error).__name__)
-    if isinstance(error, RobotsUnreachable | HostSetAside):
-        return failure_of(error.cause)[0], sentence
-    if isinstance(error, KeepsAskingToWait):
-        return "refused" if error.status == 429 else "server-error", sentence
-    found = _by_type(error)
-    if found:
-        return found, sentence
-    if is_tls(error):
-        return "tls", sentence
-    if is_bad_http(error):
-        return "bad-http", sentence
-    behind = filter(None, map(_by_type, causes(error)))
-    return next(behind, "connection"), sentence
-
-
-def _by_type(error: BaseException) -> str | None:
-    return next((word for kinds, word in _BY_TYPE if isinstance(error, kinds)), None)
 
 
 def framing_trouble(error: BaseException | None) -> str:
@@ -167,7 +120,7 @@ class Came:
     def trouble(self) -> tuple[str, str]:
         """A word and a sentence for what went wrong; both empty where nothing did."""
         if self.error is not None:
-            return failure_of(self.error)
+            return verdict_of(self.error)
         last = self.last
         if last is None:
             return "bad-http", "the answer is no HTTP"

@@ -14,7 +14,7 @@ from typing import Any
 
 from lafka.errors import StorageTrouble
 from lafka.filesets.crawling.arguments import Arguments
-from lafka.filesets.crawling.lines import Aside, Inbox
+from lafka.filesets.crawling.lines import Inbox, ThreadRunner
 from lafka.filesets.model.messages import file_result
 from lafka.filesets.results import group, key, results
 from lafka.jobs.dead import burying
@@ -136,7 +136,7 @@ class Brokers:
         arguments: Arguments,
         names: tuple[str, str],
         *,
-        aside: Aside,
+        aside: ThreadRunner,
         dead: Path,
         acknowledged: Callable[[Mapping[str, Any]], object],
         let_go: Callable[[list[str]], object],

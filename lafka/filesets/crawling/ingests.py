@@ -13,10 +13,10 @@ from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 from typing import Any
-from urllib.parse import quote, urlsplit
 
 from lafka.errors import KeeperError
 from lafka.filesets.archive.contents import Role, warcinfo_fields
+from lafka.filesets.archive.filesets import web_home
 from lafka.filesets.archive.filesetwarc import FilesetWarc
 from lafka.filesets.archive.index import Hit
 from lafka.filesets.archive.storing import Exchanges, PageCapture, Storing
@@ -32,7 +32,7 @@ from lafka.filesets.crawling.itemstore import HeldHere, ItemStore, free_bytes
 from lafka.filesets.crawling.services import Dry, Shop, Wanted
 from lafka.filesets.model.asks import Ask, Claim, Fetch, FetchBundle, Fetched, Keep, Kept, SetAside
 from lafka.filesets.model.messages import IngestRequest, IngestResult, Landing
-from lafka.filesets.model.types import FilesetPlatformItem, FileStatus, IngestStrategy, Status
+from lafka.filesets.model.types import FilesetPlatformItem, FileStatus, Status
 from lafka.filesets.strategies.strategy import Held
 from lafka.filesets.targets.item import TargetTrouble
 from lafka.filesets.walk import Walking, refused, walk
@@ -160,12 +160,11 @@ class Ingest:
             return Landing()
         shop, resource = self._shop, page.resource
         facts = page.facts
+        biblio = None
         if resource.media_type in ("text/html", "application/xhtml+xml", ""):
             biblio = await shop.wire.aside(
                 shop.children.page, resource.url, resource.body, page.content_type, list(page.links)
             )
-        else:
-            biblio = None
         sniffed = await shop.wire.aside(shop.children.mimetype, facts.prefix)
         meta = replace(facts, mimetype=sniffed).file_meta()
         return Landing.of(resource, file_meta=meta, html_biblio=biblio)
@@ -265,7 +264,7 @@ class Ingest:
             self._lock.release()
             self._lock = None
 
-    def _view(self, strategy: IngestStrategy) -> Held:  # noqa: ARG002  one view for all
+    def _view(self) -> Held:
         assert self._held is not None
         return self._held
 
@@ -373,7 +372,7 @@ class Ingest:
     def _home(self, told: IngestResult) -> str:
         """The fileset in whose WARC the landing page of *told* is kept."""
         known = told.item.fileset_id if told.item is not None else None
-        return known or _web_home(told)
+        return known or web_home(str((told.landing.terminal or {}).get("terminal_url") or ""))
 
     def _untaken(self, message: str) -> IngestResult:
         """The result where the store of items does not answer."""
@@ -417,15 +416,6 @@ def _landing_trouble(came: Came, page: LandingPage | None) -> tuple[Status, str,
     if not word:
         return None
     return _LANDING_STATUS.get(word, Status.NO_CAPTURE), word, sentence
-
-
-def _web_home(told: IngestResult) -> str:
-    url = str((told.landing.terminal or {}).get("terminal_url") or "")
-    host = urlsplit(url).hostname or "unknown"
-    return f"fileset:web:{host}:{quote(url, safe=_PLAIN)}"
-
-
-_PLAIN = "".join(map(chr, range(0x21, 0x7F)))
 
 
 def _dry(claim: Claim) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from lafka.filesets.model.asks import Claim, Fetch, FetchBundle, Fetched, Keep, 
 from lafka.filesets.model.manifests import FileFacts, compare
 from lafka.filesets.model.summaries import FilesetVersion
 from lafka.filesets.model.types import FilesetManifestFile, FilesetPlatformItem, FileStatus
-from lafka.filesets.strategies.strategy import HeldVersion, is_restricted
+from lafka.filesets.strategies.strategy import HeldVersion
 from lafka.filesets.targets.folder import BUNDLE, PartFile, facts_on_disk, moment_of
 from lafka.filesets.targets.item import (
     FILES,
@@ -247,7 +247,7 @@ def _other_content(place: ItemPlace) -> Kept:
 
 def _item_folder(shop: Shop, claim: Claim) -> TargetItem:
     item = claim.item
-    paths = [file.path for file in item.manifest or () if not is_restricted(file)]
+    paths = [file.path for file in item.manifest or () if not file.is_restricted]
     if claim.strategy.is_bundled:
         paths = [BUNDLE]
     description = ItemDescription.of(item, paths, collection=shop.collection)

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import BufferedReader, FileIO
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from lafka.errors import BadList, printable
 from lafka.filesets.archive.index import HitIndex
@@ -100,10 +100,8 @@ _SMALL = 16 << 10
 """Bytes of a message that are read in less time than a thread takes to be asked."""
 
 
-class Aside(Protocol):
-    """Has work that blocks done in a thread."""
-
-    def __call__(self, work: Callable[..., Any], *args: Any) -> Awaitable[Any]: ...
+ThreadRunner = Callable[..., Awaitable[Any]]
+"""Has work that blocks, called with the arguments behind it, done in a thread."""
 
 
 class Inbox:
@@ -120,7 +118,7 @@ class Inbox:
         group: str,
         types: frozenset[str],
         *,
-        aside: Aside,
+        aside: ThreadRunner,
         dead: Callable[[Dead], None],
         failed: Callable[[BrokerTrouble], object],
         let_go: Callable[[list[str]], object],

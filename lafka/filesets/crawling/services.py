@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 from scrapy.http import Response
@@ -52,30 +52,11 @@ class Wanted:
     sink: PartSink | None = None
 
 
-class Wire(Protocol):
-    """The requests and the storing of an ingest: by Scrapy's scheduler and pipeline."""
-
-    async def get(self, owner: int, wanted: Wanted) -> Came:
-        """Return what came of a request, recorded for *owner*."""
-
-    async def store(self, fileset: str, work: Callable[[], Any]) -> Any:
-        """Return what *work*, done by the pipeline in a thread, gives."""
-
-    async def aside(self, work: Callable[..., Any], *args: Any) -> Any:
-        """Return what *work* gives, done in a thread."""
-
-    def call(self, work: Callable[[], object]) -> object:
-        """Have *work* done in the reactor's thread."""
-
-    async def bind(self, owner: int, fileset: str, captures: list[str]) -> None:
-        """Note in the raw log that the captures with these warcinfos are of *fileset*."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shop:
     """The services that all ingests of a run share."""
 
-    wire: Wire
+    wire: CrawlWire
     rules: Rules
     filesets: Filesets
     index: HitIndex
@@ -124,7 +105,10 @@ Handed = Callable[[str, Callable[[], Any], "asyncio.Future[Any]"], object]
 
 
 class CrawlWire:
-    """The ``Wire`` of the crawl of *crawler*, whose *run* it is; *hand* has the pipeline work."""
+    """The requests and the storing of ingests: by Scrapy's scheduler and pipeline.
+
+    *crawler* is the crawl, *run* its run; *hand* has the pipeline work.
+    """
 
     def __init__(self, crawler: Crawler, run: Run, hand: Handed) -> None:
         self._crawler = crawler

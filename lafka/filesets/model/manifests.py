@@ -258,7 +258,7 @@ def judge(manifest: Manifest, limits: Limits = LIMITS, free: int | None = None) 
     In order: no file, too many, one too large, too large in all, an unsafe path, no space. A file
     that is restricted is not fetched, so its size counts in no limit.
     """
-    fetched = [file for file in manifest if file.status != FileStatus.RESTRICTED]
+    fetched = [file for file in manifest if not file.is_restricted]
     total = sum(file.size or 0 for file in manifest)
     wanted = sum(file.size or 0 for file in fetched)
     judged = Judged(manifest=manifest, file_count=len(manifest), total_size=total)
@@ -372,7 +372,4 @@ def numbered(path: str) -> Iterator[str]:
 
 def first_trouble(manifest: Manifest) -> FilesetManifestFile | None:
     """The first file, in the manifest's order, that is not well."""
-    return next((file for file in manifest if file.status not in _WELL), None)
-
-
-_WELL = (FileStatus.SUCCESS, FileStatus.EXISTS)
+    return next((file for file in manifest if not file.is_held), None)

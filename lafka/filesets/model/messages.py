@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -200,10 +200,6 @@ class IngestResult:
     @property
     def hit(self) -> bool:
         return self.status in (Status.SUCCESS, Status.SUCCESS_EXISTING, Status.SUCCESS_FILE)
-
-    def without_manifest(self) -> Self:
-        """For a message that would be too large."""
-        return replace(self, manifest=None, manifest_truncated=True)
 
     def as_json(self) -> dict[str, Any]:
         """The object that is published, stored in the feed and persisted."""

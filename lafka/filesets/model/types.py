@@ -215,6 +215,14 @@ class FilesetManifestFile:
         found.update({name: extra.get(name) for name in OTHER_DIGESTS})
         return {name: value for name, value in found.items() if value and is_digest(name, value)}
 
+    @property
+    def is_restricted(self) -> bool:
+        return self.status == FileStatus.RESTRICTED
+
+    @property
+    def is_held(self) -> bool:
+        return self.status in (FileStatus.SUCCESS, FileStatus.EXISTS)
+
     def as_json(self) -> dict[str, Any]:
         """The object that stands in results and summaries; keys without a value are left out."""
         return without_none(self)

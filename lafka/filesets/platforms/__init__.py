@@ -7,7 +7,7 @@ class by an entry point (docs/how-to/add-a-fileset-platform.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import entry_points
 
@@ -72,16 +72,6 @@ def helpers(
         for made in registered()
         if not wanted or made.platform_name in wanted
     )
-
-
-def matching(
-    known: Sequence[FilesetPlatformHelper],
-    request: IngestRequest,
-    resource: Resource,
-    html_biblio: HtmlBiblio,
-) -> FilesetPlatformHelper | None:
-    """The first helper of *known* that the landing page belongs to; None: ``no-platform-match``."""
-    return next(matches(known, request, resource, html_biblio), None)
 
 
 def matches(

@@ -22,7 +22,6 @@ from lafka.filesets.model.types import (
     EmptyManifest,
     FilesetManifestFile,
     FilesetPlatformItem,
-    FileStatus,
     IncompleteManifest,
     IngestStrategy,
     NoStrategy,
@@ -274,7 +273,7 @@ class FilesetPlatformHelper:
         if not files:
             raise EmptyManifest("the platform lists no file", item)
         is_small = self._is_small(files)
-        if any(file.platform_url is None for file in files if not is_restricted(file)):
+        if any(file.platform_url is None for file in files if not file.is_restricted):
             return self._bundled(item, _BUNDLED[is_small])
         if len(files) == 1:
             return IngestStrategy.WEB_FILE if is_small else IngestStrategy.ARCHIVEORG_FILE
@@ -312,14 +311,10 @@ def _or_endless(size: int | None) -> float:
     return float("inf") if size is None else size
 
 
-def is_restricted(file: FilesetManifestFile) -> bool:
-    return file.status == FileStatus.RESTRICTED
-
-
 def refuse_restricted(item: FilesetPlatformItem) -> FilesetPlatformItem:
     """*item*; ``PlatformRestrictedError``, with all of it, where a file is not open."""
     files = item.manifest or ()
-    closed = [file.path for file in files if is_restricted(file)]
+    closed = [file.path for file in files if file.is_restricted]
     if closed:
         count = f"{len(closed)} of {len(files)} files are restricted, {closed[0]!r} the first"
         raise PlatformRestrictedError(count, item)

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from lafka.filesets.model.types import IngestStrategy
-from lafka.filesets.strategies.bundled import (
-    ArchiveorgFilesetBundledStrategy,
-    WebFilesetBundledStrategy,
-)
-from lafka.filesets.strategies.strategy import (
-    ArchiveorgFilesetStrategy,
-    ArchiveorgFileStrategy,
-    FilesetIngestStrategy,
-    WebFilesetStrategy,
-    WebFileStrategy,
-)
+from collections.abc import Callable, Mapping
+from functools import partial
 
-STRATEGIES: dict[IngestStrategy, type[FilesetIngestStrategy]] = {
-    made.ingest_strategy: made
-    for made in (
-        WebFileStrategy,
-        WebFilesetStrategy,
-        WebFilesetBundledStrategy,
-        ArchiveorgFileStrategy,
-        ArchiveorgFilesetStrategy,
-        ArchiveorgFilesetBundledStrategy,
-    )
+from lafka.filesets.model.types import IngestStrategy
+from lafka.filesets.strategies.bundled import BundledStrategy
+from lafka.filesets.strategies.strategy import FilesetIngestStrategy
+
+STRATEGIES: Mapping[IngestStrategy, Callable[..., FilesetIngestStrategy]] = {
+    strategy: partial(BundledStrategy if strategy.is_bundled else FilesetIngestStrategy, strategy)
+    for strategy in IngestStrategy
 }
+"""Make a strategy of what is held, limits, and ``anew``."""

@@ -24,7 +24,6 @@ from lafka.filesets.model.types import (
     FilesetManifestFile,
     FilesetPlatformItem,
     FileStatus,
-    IngestStrategy,
     Manifest,
     NoStrategy,
     Status,
@@ -33,7 +32,6 @@ from lafka.filesets.strategies.strategy import (
     FilesetIngestStrategy,
     fetched_by,
     file_meta,
-    is_restricted,
     kept_by,
     terminal,
 )
@@ -61,7 +59,7 @@ class _Opened:
 
 
 class BundledStrategy(FilesetIngestStrategy):
-    """The steps that both bundled strategies share."""
+    """One of the two that store a single enclosing file."""
 
     def process(self, item: FilesetPlatformItem) -> Archiving:
         """Fetch the bundle; keep it where every file of the manifest stands in it as told.
@@ -95,7 +93,7 @@ class BundledStrategy(FilesetIngestStrategy):
         if contents is None or contents.trouble:
             why = contents.trouble if contents is not None else "nobody looked into it"
             return _Opened(
-                manifest=_all(item, FileStatus.BUNDLE_UNREADABLE),
+                manifest=_all(item.manifest, FileStatus.BUNDLE_UNREADABLE),
                 status=Status.BUNDLE_UNREADABLE,
                 message=f"the bundle: {why}",
             )
@@ -107,7 +105,7 @@ class BundledStrategy(FilesetIngestStrategy):
             if judged.status is not None:
                 message = f"the bundle: {judged.message}"
                 return _Opened(manifest=wanted, status=judged.status, message=message)
-        matched = match_members(tuple(f for f in wanted if not is_restricted(f)), contents)
+        matched = match_members(tuple(f for f in wanted if not f.is_restricted), contents)
         manifest = tuple(_verified(file, matched, fetched) for file in wanted)
         return _Opened(manifest=manifest, matched=matched)
 
@@ -119,12 +117,7 @@ class BundledStrategy(FilesetIngestStrategy):
         members = opened.matched.members
         kept = kept_by((yield Keep(file=bundle, decoded=decoded, members=members)))
         if kept.status != FileStatus.SUCCESS:
-            status = FileStatus(kept.status)
-            manifest = tuple(
-                file if is_restricted(file) else replace(file, status=status)
-                for file in opened.manifest
-            )
-            return self._ended(manifest, kept.trouble)
+            return self._ended(_all(opened.manifest, FileStatus(kept.status)), kept.trouble)
         values = _bundle_values(bundle, fetched, kept)
         return self._ended(opened.manifest, extra=_extra(item, opened.matched), **values)
 
@@ -134,22 +127,10 @@ class BundledStrategy(FilesetIngestStrategy):
         if status is FileStatus.TOO_LARGE_FILE:
             status = FileStatus.TOO_LARGE_SIZE
         message = f"the bundle: {trouble or status}"
-        manifest = _all(item, status)
+        manifest = _all(item.manifest, status)
         if not manifest:
             return self._result(status, manifest, message=message)
         return self._ended(manifest, message)
-
-
-class WebFilesetBundledStrategy(BundledStrategy):
-    """Into the fileset WARC, one capture."""
-
-    ingest_strategy = IngestStrategy.WEB_FILESET_BUNDLED
-
-
-class ArchiveorgFilesetBundledStrategy(BundledStrategy):
-    """Into an item, one file."""
-
-    ingest_strategy = IngestStrategy.ARCHIVEORG_FILESET_BUNDLED
 
 
 def _others(item: FilesetPlatformItem) -> tuple[str, ...]:
@@ -157,19 +138,18 @@ def _others(item: FilesetPlatformItem) -> tuple[str, ...]:
     return tuple(name for name in OTHER_DIGESTS if name in named and name != "crc32")
 
 
-def _all(item: FilesetPlatformItem, status: FileStatus) -> Manifest:
+def _all(manifest: Manifest | None, status: FileStatus) -> Manifest:
     return tuple(
-        file if is_restricted(file) else replace(file, status=status)
-        for file in item.manifest or ()
+        file if file.is_restricted else replace(file, status=status) for file in manifest or ()
     )
 
 
 def _trouble(manifest: Manifest) -> FilesetManifestFile | None:
-    return first_trouble(tuple(file for file in manifest if not is_restricted(file)))
+    return first_trouble(tuple(file for file in manifest if not file.is_restricted))
 
 
 def _verified(file: FilesetManifestFile, matched: Matched, fetched: Fetched) -> FilesetManifestFile:
-    if is_restricted(file):
+    if file.is_restricted:
         return file
     member = matched.members.get(file.path)
     if member is None:

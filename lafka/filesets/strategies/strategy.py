@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from lafka.filesets.model.asks import Archiving, Fetch, Fetched, Got, Keep, Kept, SetAside, Want
 from lafka.filesets.model.manifests import (
@@ -75,10 +75,6 @@ def agrees(file: FilesetManifestFile, held: FilesetManifestFile) -> bool:
     return all(known.get(name, value) == value for name, value in file.digests.items())
 
 
-def is_restricted(file: FilesetManifestFile) -> bool:
-    return file.status == FileStatus.RESTRICTED
-
-
 def file_meta(file: FilesetManifestFile) -> dict[str, Any]:
     """The ``file_meta`` object of a file that is held."""
     return {
@@ -131,9 +127,15 @@ class FilesetIngestStrategy:
     *anew*: all of it is fetched, whatever is held.
     """
 
-    ingest_strategy: ClassVar[IngestStrategy]
-
-    def __init__(self, held: Held, limits: Limits = LIMITS, *, anew: bool = False) -> None:
+    def __init__(
+        self,
+        ingest_strategy: IngestStrategy,
+        held: Held,
+        limits: Limits = LIMITS,
+        *,
+        anew: bool = False,
+    ) -> None:
+        self.ingest_strategy = ingest_strategy
         self.held = held
         self.limits = limits
         self.anew = anew
@@ -149,7 +151,7 @@ class FilesetIngestStrategy:
         held = self.held.version(item)
         if held is None:
             return None
-        wanted = [file for file in item.manifest or () if not is_restricted(file)]
+        wanted = [file for file in item.manifest or () if not file.is_restricted]
         others = [file for file in wanted if self._differs(file, held)]
         is_same = item.manifest is None or {file.path for file in wanted} == set(held.files)
         if held.complete and is_same and not others:
@@ -191,7 +193,7 @@ class FilesetIngestStrategy:
         done: list[Archived] = []
         room, ended = self.limits.max_total, False
         for file in item.manifest or ():
-            if is_restricted(file):
+            if file.is_restricted:
                 done.append(Archived(file=file))
                 continue
             former = have.get(file.path)
@@ -203,7 +205,7 @@ class FilesetIngestStrategy:
                 archived = yield from self._archive(file, room)
             done.append(archived)
             ended = ended or archived.file.status in _ENDS_ALL
-            room -= (archived.file.size or 0) if archived.file.status in _HELD else 0
+            room -= (archived.file.size or 0) if archived.file.is_held else 0
         return self._told(done, held)
 
     def _archive(self, file: FilesetManifestFile, room: int) -> Generator[Want, Got, Archived]:
@@ -241,7 +243,7 @@ class FilesetIngestStrategy:
 
     def _told(self, done: list[Archived], held: HeldVersion | None) -> ArchiveStrategyResult:
         values: dict[str, Any] = {}
-        if self.ingest_strategy.is_file and len(done) == 1 and done[0].file.status in _HELD:
+        if self.ingest_strategy.is_file and len(done) == 1 and done[0].file.is_held:
             values = self._file_values(done[0], held)
         if any((archived.file.extra or {}).get("unverified") for archived in done):
             values["extra"] = {"unverified": True}
@@ -273,7 +275,7 @@ class FilesetIngestStrategy:
 
     def _ended(self, manifest: Manifest, message: str = "", **values: Any) -> ArchiveStrategyResult:
         """The result of *manifest* as it became: the status of its first file that is not well."""
-        told = tuple(file for file in manifest if not is_restricted(file))
+        told = tuple(file for file in manifest if not file.is_restricted)
         trouble = first_trouble(told)
         if trouble is not None:
             status = trouble.status or FileStatus.NOT_PROCESSED
@@ -284,9 +286,6 @@ class FilesetIngestStrategy:
             return self._result(Status.PARTIAL, manifest, message=message, **values)
         is_file = self.ingest_strategy.is_file
         return self._result(Status.SUCCESS_FILE if is_file else Status.SUCCESS, manifest, **values)
-
-
-_HELD = (FileStatus.SUCCESS, FileStatus.EXISTS)
 
 
 def _kept(good: FilesetManifestFile, fetched: Fetched, kept: Kept) -> Archived:
@@ -309,27 +308,3 @@ def fetched_by(got: Got) -> Fetched:
     if not isinstance(got, Fetched):
         raise TypeError(f"a Fetch is answered by a Fetched, not by {type(got).__name__}")
     return got
-
-
-class WebFileStrategy(FilesetIngestStrategy):
-    """A single file of any type, told as a ``file``."""
-
-    ingest_strategy = IngestStrategy.WEB_FILE
-
-
-class WebFilesetStrategy(FilesetIngestStrategy):
-    """Files of any type, told as a ``fileset``."""
-
-    ingest_strategy = IngestStrategy.WEB_FILESET
-
-
-class ArchiveorgFileStrategy(FilesetIngestStrategy):
-    """A single file of any type, told as a ``file``."""
-
-    ingest_strategy = IngestStrategy.ARCHIVEORG_FILE
-
-
-class ArchiveorgFilesetStrategy(FilesetIngestStrategy):
-    """Files of any type, told as a ``fileset``."""
-
-    ingest_strategy = IngestStrategy.ARCHIVEORG_FILESET

@@ -148,7 +148,7 @@ class _Line:
 
 @dataclass(slots=True)
 class Offsets:
-    """What was read and not yet done of each partition that is ours."""
+    """The offsets that were read and are not yet done, of each partition that is ours."""
 
     _lines: dict[Partition, _Line] = field(default_factory=dict)
 
@@ -169,7 +169,7 @@ class Offsets:
 
     @property
     def open(self) -> int:
-        """How many are read and not done."""
+        """Return how many are read and not done."""
         return sum(len(line.open) for line in self._lines.values())
 
     def committable(self) -> dict[Partition, int]:

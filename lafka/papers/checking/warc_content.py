@@ -125,7 +125,7 @@ class WarcContent:
             self.futlis.add(record.url)
 
     def _describe(self, record: StrictRecord) -> None:
-        """What metadata on a capture's fut says goes before what its warcinfo says."""
+        """Take the metadata on a capture's fut before its warcinfo."""
         info = self._infos.get(record.fields.get("warc-warcinfo-id", ""))
         said = _info(record.info)
         if info is not None and said.get("inside"):

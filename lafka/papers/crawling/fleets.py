@@ -239,7 +239,7 @@ def _holds(archive: Archive, futli: Futli) -> bool:
 
 
 def status(fleet: Fleet, scheme: Scheme) -> dict[str, Any]:
-    """How far *fleet* is, in one pass over both topics; ``BrokerTrouble``."""
+    """Return how far *fleet* is, in one pass over both topics; ``BrokerTrouble``."""
     held_by = owners(fleet.servers, fleet.group, fleet.lines, fleet.properties)
     words: Counter[str] = Counter()
     workers: Counter[str] = Counter(dict.fromkeys(held_by.values(), 0))

@@ -77,7 +77,7 @@ class LabelledSplap:
 
     @property
     def platform(self) -> str:
-        """What the page says it was made by, else what its addresses tell, else its host."""
+        """The platform that the page names, else that of its addresses, else its host."""
         if found := _GENERATOR.search(self.page.body):
             return found[1].decode("ascii")
         known = (name for sign, name in _PLATFORMS if sign in self.page.body)

@@ -39,6 +39,8 @@ FEED_MAX = 1 << 30
 _HELD_LINE = re.compile(
     rb'\{"pid": ("(?:[^"\\]|\\.)*"), "futli": ("(?:[^"\\]|\\.)*"), "outcome": "fut"'
 )
+NOT_PUBLIC = "is not a public address"
+"""The end of what ``AddressRefused`` says."""
 _NOT_ASKED = frozenset((Outcome.EXCLUDED, Outcome.BAD_PID, Outcome.BAD_URL, Outcome.RESTRICTED))
 
 
@@ -47,6 +49,8 @@ class FeedTally:
     """A tally of the feed's lines beyond their counts: 8 bytes a line that ended without a fut."""
 
     hosts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    private: str = ""
+    """A host that was not asked because its address is not public; empty for none."""
     _without: array[int] = field(default_factory=lambda: array("Q"))
     _sorted: bool = False
 
@@ -60,6 +64,9 @@ class FeedTally:
         if outcome in _NOT_ASKED:
             return
         name = (host_of(item["futli"]), str(outcome))
+        if str(item.get("error")).endswith(NOT_PUBLIC):
+            self.private = self.private or name[0]
+            return
         if name in self.hosts or len(self.hosts) < HOSTS_KEPT:
             self.hosts[name] += 1
 
@@ -115,7 +122,8 @@ class RunSummary:
     """The outcome of a run. ``size`` is the bytes of new futs, ``total`` the list's lines, or None.
 
     ``requests`` are those of trails; ``seconds``: how long the run took; ``refreshed``: whether it
-    was to ask for held futs too; ``legacy``: the gateway that it asked in place of the web, or "".
+    was to ask for held futs too; ``legacy``: the gateway that it asked in place of the web, or "";
+    ``private``: a host that is not public and was not asked, or "".
     """
 
     outcomes: Mapping[Outcome, int]
@@ -131,6 +139,7 @@ class RunSummary:
     refreshed: bool
     feed: Path
     legacy: str = ""
+    private: str = ""
 
     @classmethod
     def of(cls, values: Mapping[str, Any], heard: FeedTally, root: Path) -> RunSummary:
@@ -149,6 +158,7 @@ class RunSummary:
             done=values["done"],
             refreshed=bool(values["arguments"].get("refresh")),
             legacy=str(values["arguments"].get("legacy") or ""),
+            private=heard.private,
             feed=(root / "runs" / f"{values['run']}.jsonl").absolute(),
         )
 
@@ -218,6 +228,9 @@ class RunSummary:
         if count[Group.TROUBLE]:
             troubled = count[Group.TROUBLE]
             yield f"crawl the list again later: {counted(troubled, 'line')} had trouble on the way"
+        if self.private:
+            told = f"{printable(self.private)} {NOT_PUBLIC} and was not asked"
+            yield f"{told}; -s LAFKA_ALLOWED_NETWORKS=... allows a network of yours"
         if closed := self._closed():
             lines = counted(closed.failures, "line")
             yield f"write to {printable(closed.name)}, which closed {lines} to us"

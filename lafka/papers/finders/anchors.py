@@ -390,7 +390,7 @@ def _beside(text: str) -> tuple[tuple[str, float], ...]:
 
 
 def _add_type(given: dict[str, str], score: Score) -> None:
-    """What the attributes beside the href say."""
+    """Add the marks that the attributes beside the href give."""
     mime = given.get("type", "").lower()
     if "pdf" in mime:
         score.add("type-pdf", weights.TYPE_PDF)

@@ -15,7 +15,7 @@ from lafka.papers.finders.pages import MAX_TEXT, TITLE_METAS, Page, text_of, wit
 
 
 class PageKind(StrEnum):
-    """What a page is about."""
+    """The subject of a page."""
 
     PAPER = "one paper"
     UNCLEAR = "not clear"

@@ -152,7 +152,7 @@ class Page:
 
     @cached_property
     def base(self) -> str:
-        """What relative URLs count from: the first ``<base href>`` that is http, else the page."""
+        """The base of relative URLs: the first ``<base href>`` that is http, else the page."""
         for element in self.every("base"):
             found = urls.absolute(element.get("href"), self.url, self.encoding)
             if found:

@@ -94,8 +94,8 @@ _DOUBTS: tuple[tuple[re.Pattern[str], str, _Mend], ...] = (
 
 
 class Fault(NamedTuple):
-    """What is wrong with a line, what probably is meant ("" if nobody knows), and the line as it
-    should be where that is beyond doubt.
+    """A fault of a line, what probably is meant ("" if nobody knows), and the line as it should be
+    where that is beyond doubt.
     """
 
     reason: str

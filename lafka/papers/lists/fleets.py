@@ -110,7 +110,7 @@ def outcome_value(feed_line: dict[str, Any], worker: str) -> bytes:
 
 
 class OutcomeTimes:
-    """When the lines of one partition ended, by a hash of their keys."""
+    """Times at which the lines of one partition ended, by a hash of their keys."""
 
     def __init__(self) -> None:
         self._times: dict[int, int] = {}

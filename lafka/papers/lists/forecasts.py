@@ -83,7 +83,7 @@ class HostCounts:
 
 
 class Forecast:
-    """How the lines of hosts of *sizes* are fetched at *speed*."""
+    """A forecast for the lines of hosts of *sizes*, fetched at *speed*."""
 
     def __init__(self, sizes: Iterable[int], speed: CrawlSpeed) -> None:
         self._sizes = Counter(sizes)

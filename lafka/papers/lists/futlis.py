@@ -74,7 +74,7 @@ class Line:
 
     @property
     def host(self) -> str:
-        """Whom to ask for it; empty where it needs no request."""
+        """The host to ask for it; empty where it needs no request."""
         return self.futli.host if self.futli and self.outcome is None else ""
 
 

@@ -1,4 +1,4 @@
-"""Where the lines of a crawl come from, and who hears how they ended: a file, or a fleet."""
+"""Inputs of a crawl, which give its lines and take their outcomes: a file, or a fleet."""
 
 from __future__ import annotations
 

@@ -292,7 +292,7 @@ class Columns(NamedTuple):
     """True where contents tell, not names or the usual order."""
 
     def __str__(self) -> str:
-        """What was assumed; empty where names or the usual order tell."""
+        """The assumption in words; empty where names or the usual order tell."""
         if not self.is_guess:
             return ""
         header = "line 1 is its header, " if self.has_header else ""
@@ -331,7 +331,8 @@ def columns_of(
             _sole(names, TITLE_NAMES),
             has_header=has_header,
         )
-    return _by_contents(body, scheme, has_header=has_header, by_comma=by_comma)
+    pids = named_pid if has_header and not is_one else []
+    return _by_contents(body, scheme, pids, has_header=has_header, by_comma=by_comma)
 
 
 def _given(text: str, first: list[str]) -> list[int]:
@@ -386,28 +387,42 @@ def _links(lines: Sequence[Sequence[str]], at: int) -> int:
 
 
 def _by_contents(
-    lines: Sequence[Sequence[str]], scheme: Scheme, *, has_header: bool, by_comma: bool
+    lines: Sequence[Sequence[str]],
+    scheme: Scheme,
+    named: list[int],
+    *,
+    has_header: bool,
+    by_comma: bool,
 ) -> Columns:
-    """Return the columns that nearly all *lines* fit, else the usual ones without a header."""
+    """Return the columns that nearly all *lines* fit, else the usual ones without a header.
+
+    *named*: the columns that have the pids by their names, if any.
+    """
     enough = max(1, _MOST * len(lines))
     width = max(map(len, lines), default=0)
-    links = [at for at in range(width) if _links(lines, at) >= enough] or [
+    links = _fitting([_links(lines, at) for at in range(width)], enough) or [
         at
         for at in range(width)
         if sum(bool(_RESOLVED.match(_field(fields, at))) for fields in lines) >= enough
     ]
     pids = [
         at
-        for at in range(width)
-        if at not in links[:1]
-        and _pids(lines, at, scheme) >= enough
-        and len({_field(fields, at) for fields in lines}) > len(lines) / 2
+        for at in named or _fitting([_pids(lines, at, scheme) for at in range(width)], enough)
+        if at not in links[:1] and len({_field(fields, at) for fields in lines}) > len(lines) / 2
     ]
     if not links or not pids or (by_comma and not _is_even(lines, links[0])):
         return Columns()
     pid, url = pids[0], links[0]
     is_usual = (pid, url) == (0, 1) and not has_header
     return Columns(pid, url, width=max(width, 2), has_header=has_header, is_guess=not is_usual)
+
+
+def _fitting(counts: list[int], enough: float) -> list[int]:
+    """Return the columns that *enough* lines fit, else the one that most do and no other any."""
+    found = [at for at, count in enumerate(counts) if count >= enough]
+    some = [at for at, count in enumerate(counts) if count]
+    is_one = len(some) == 1 and counts[some[0]] > enough * 2 / 3
+    return found or (some if is_one else [])
 
 
 def _is_even(lines: Sequence[Sequence[str]], url: int) -> bool:

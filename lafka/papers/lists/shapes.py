@@ -32,8 +32,8 @@ _WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOptions:
-    """What is said of a list's shape; what is empty is found. ``pid`` and ``url`` are columns, by
-    the header's name or by number from 1.
+    """The shape of a list as its user gives it; what is empty is found. ``pid`` and ``url`` are
+    columns, by the header's name or by number from 1.
     """
 
     delimiter: str = ""
@@ -69,7 +69,7 @@ class Shape(NamedTuple):
     odd: str = ""
 
     def __str__(self) -> str:
-        """What was found, as it is told to who gave the list; empty where all is as it should."""
+        """The shape that was found, for whoever gave the list; empty where it is the usual one."""
         ends = "CR ends its lines" if self.by_cr else ""
         return ", ".join(filter(None, (self.odd, ends, str(self.columns))))
 

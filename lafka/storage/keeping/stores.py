@@ -234,7 +234,7 @@ class SummarisedWarc(ABC, Generic[ContentsT]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deed:
-    """What was done to *path*, or would be where not ``done``.
+    """A repair that was done to *path*, or would be where not ``done``.
 
     ``deed`` is ``recover`` (a tail behind the summary's end), ``rebuild`` (the summary), ``finish``
     (a draft), ``adopt`` (the raw WARCs of a dead run), ``describe`` (``item.json``), ``drop`` (a

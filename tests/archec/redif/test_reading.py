@@ -387,46 +387,6 @@ def test_however_the_bytes_come_the_templates_are_the_same(data: bytes, size: in
     assert list(redif.read(Dripping(data))) == list(redif.read(data))
 
 
-STARTS = st.sampled_from(
-    [b"Template-Type: ReDIF-Paper 1.0\n", b"template-type: redif-book\r\n", b""]
-)
-PARTS = st.tuples(STARTS, FILES.map(lambda data: data[:300])).map(b"".join)
-
-
-def as_told(template: redif.Template) -> tuple[object, ...]:
-    odd = [(one.line - template.line, one.code, one.sentence) for one in template.problems]
-    return template.data, odd
-
-
-@given(st.lists(PARTS, min_size=1, max_size=5), st.lists(st.integers(0, 9), max_size=8), PARTS)
-@example([b"xTemplate-Type: ReDIF-Paper 1.0\n"], [9, 0, 0], b"\n")
-@example([b"Template-Type: ReDIF-Paper 1.0\nA", b"Template-Type: x\n"], [0, 1, 0], b"")
-@example([b"Template-Type: ReDIF-Paper 1.0\n"], [0, 9, 0], b"\xef\xbb\xbf")
-def test_templates_that_are_known_are_passed_over_as_they_would_be_read(
-    parts: list[bytes], order: list[int], new: bytes
-) -> None:
-    known = [as_told(template) for template in redif.read(b"".join(parts))]
-    usual = {
-        data: redif.MatchedTemplate(place, len(odd))
-        for place, (data, odd) in enumerate(known)
-        if all(below for below, *_ in odd)
-    }
-    data = b"".join(parts[at] if at < len(parts) else new for at in order)
-    reader, slowly = redif.read(data), redif.read(data)
-    found: list[tuple[object, ...]] = []
-    for piece in reader.pieces(usual.get):
-        if isinstance(piece, redif.Template):
-            found.append((piece.line, piece.offset, *as_told(piece)))
-        else:
-            found += [(line, None, *known[place]) for place, line in piece]
-    read = [(one.line, one.offset, *as_told(one)) for one in slowly]
-    assert [(line, *told) for line, _, *told in found] == [(line, *told) for line, _, *told in read]
-    assert all(
-        here in (None, there) for (_, here, *_), (_, there, *_) in zip(found, read, strict=True)
-    )
-    assert (reader.problems, reader.is_told_whole) == (slowly.problems, slowly.is_told_whole)
-
-
 def grep(data: bytes, pattern: bytes) -> list[bytes]:
     lines = re.split(rb"\r\n|\r|\n", data)
     return [line for line in lines if re.search(pattern, line, re.IGNORECASE)]

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from lafka.capture.guard import AddressRefused
 from lafka.papers import Group, Outcome
-from lafka.papers.crawling.summaries import FeedTally, RunSummary
+from lafka.papers.crawling.summaries import NOT_PUBLIC, FeedTally, RunSummary
 from lafka.runs.reporting import FailingHost
+from tests.sentences import sentences
 
 PID = "RePEc:abc:wpaper:1"
 
@@ -149,6 +151,15 @@ def test_the_host_that_closed_most_is_to_be_written_to(tmp_path: Path) -> None:
         heard.add(item(word, f"https://a.example.org/{number}"))
     heard.add(item("refused", "https://b.example.org/"))
     assert "write to a.example.org, which closed 2 lines to us" in [*of(tmp_path, heard).next()]
+
+
+def test_nobody_is_written_to_for_an_address_that_was_not_asked(tmp_path: Path) -> None:
+    heard = FeedTally()
+    told = AddressRefused(f"10.0.0.1 {NOT_PUBLIC}")
+    heard.add(item("refused", "https://a.example.org/1") | {"error": f"robots.txt: {told}"})
+    (sentence,) = of(tmp_path, heard).next()
+    assert sentence.startswith(f"a.example.org {NOT_PUBLIC} and was not asked; -s LAFKA_ALLOWED")
+    assert "AddressRefused: {}: {} " + NOT_PUBLIC in sentences()
 
 
 def test_a_run_without_a_fut_says_how_most_lines_ended(tmp_path: Path) -> None:

@@ -47,6 +47,18 @@ def test_a_list_of_any_shape_is_the_same_list(
     assert all(f"{path}: read as it seems to be: " in told for told in caplog.messages)
 
 
+@pytest.mark.parametrize("head", ["Nr;Handle;Titel;Volltext", "Nr;Code;Titel;Ort", ""])
+def test_a_short_list_with_a_mistake_keeps_its_columns(tmp_path: Path, head: str) -> None:
+    rows = [f"Nr. {n};RePEc:aaa:bbbbbb:{n};Größe;https://a.example/{n}.pdf" for n in range(4)]
+    rows.append("Nr. 4;RePEc:aaa:bbbbbb:4;B;a.example/4.pdf")
+    path = tmp_path / "l.csv"
+    path.write_text("\r\n".join(filter(None, [head, *rows])), "cp1252")
+    assert [(pid[-1], url[-5:], problem) for pid, url, problem in lines_of(path)] == [
+        *((str(n), f"{n}.pdf", None) for n in range(4)),
+        ("4", "4.pdf", "bad-url"),
+    ]
+
+
 @pytest.mark.parametrize(
     "data",
     [
