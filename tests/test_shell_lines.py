@@ -98,11 +98,13 @@ def test_the_pages_are_served_until_they_are_stopped(shell: Shell) -> None:
     with serving:
         assert serving.stdout is not None
         address = serving.stdout.readline().strip()
+        page = b""
         if address:
             with urlopen(f"{address}/search?q=wpaper", timeout=LIMIT) as answer:
-                assert b"RePEc:abc:wpaper:1" in answer.read()
+                page = answer.read()
             serving.send_signal(signal.SIGINT)
         _, told = serving.communicate(timeout=LIMIT)
+    assert b"RePEc:abc:wpaper:1" in page or not address
     assert "Traceback" not in told
     assert address or "port 8000 cannot be had" in told or "port 8001 cannot be had" in told
 

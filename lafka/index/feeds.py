@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
@@ -59,6 +59,16 @@ class _KnownRun:
     times: tuple[int | None, int | None]
     is_open: bool
     legacy: bool
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> _KnownRun:
+        """The run of a *row* of ``_KNOWN_COLUMNS``."""
+        number, offset, tail, mtime_ns, size, is_open, legacy = row
+        return cls(number=number, offset=offset, tail=tail, times=(mtime_ns, size),
+                   is_open=bool(is_open), legacy=bool(legacy))  # fmt: skip
+
+
+_KNOWN_COLUMNS = "id, feed_offset, feed_tail, report_mtime_ns, report_size, reason IS NULL, legacy"
 
 
 class FeedRows:
@@ -122,15 +132,8 @@ class FeedRows:
         return sorted(stem for stem in stems if stem and not stem.startswith(".") and _plain(stem))
 
     def _known(self) -> dict[str, _KnownRun]:
-        rows = self._db.execute(
-            "SELECT name, id, feed_offset, feed_tail, report_mtime_ns, report_size,"
-            " reason IS NULL, legacy FROM run"
-        ).fetchall()
-        return {
-            row[0]: _KnownRun(number=row[1], offset=row[2], tail=row[3], times=(row[4], row[5]),
-                              is_open=bool(row[6]), legacy=bool(row[7]))
-            for row in rows
-        }  # fmt: skip
+        rows = self._db.execute(f"SELECT name, {_KNOWN_COLUMNS} FROM run").fetchall()
+        return {name: _KnownRun.of(row) for name, *row in rows}
 
     # What was read before, and is not as it was ---------------------------------------------
 
@@ -195,12 +198,8 @@ class FeedRows:
 
     def _known_run(self, name: str) -> _KnownRun:
         self._db.execute("INSERT OR IGNORE INTO run (name) VALUES (?)", (name,))
-        row = self._db.execute(
-            "SELECT id, feed_offset, feed_tail, report_mtime_ns, report_size, reason IS NULL,"
-            " legacy FROM run WHERE name = ?", (name,)
-        ).fetchone()  # fmt: skip
-        return _KnownRun(number=row[0], offset=row[1], tail=row[2], times=(row[3], row[4]),
-                         is_open=bool(row[5]), legacy=bool(row[6]))  # fmt: skip
+        known = f"SELECT {_KNOWN_COLUMNS} FROM run WHERE name = ?"
+        return _KnownRun.of(self._db.execute(known, (name,)).fetchone())
 
     def _said(self, path: Path, times: tuple[int | None, int | None]) -> dict[str, Any]:
         """The columns of a run by its report; where that is damaged the reason says so."""
@@ -330,19 +329,9 @@ class FeedRows:
 
     def _put(self, futli: int, row: AskedRow) -> None:
         time, run, outcome, times, until, last_run, *rest = _VALUES(row)
-        self._db.execute(
-            _PUT_ASKED,
-            (
-                time,
-                self._numbers[run],
-                outcome,
-                times,
-                until,
-                self._numbers[last_run],
-                *rest,
-                futli,
-            ),
-        )
+        runs = self._numbers[run], self._numbers[last_run]
+        values = (time, runs[0], outcome, times, until, runs[1], *rest, futli)
+        self._db.execute(_PUT_ASKED, values)
 
     # Lines that came out of order -----------------------------------------------------------
 
@@ -415,15 +404,10 @@ def _of_report(report: Report) -> dict[str, Any]:
     return {
         "state": report.state,
         "reason": report.reason,
-        "started": _text(values.get("started")),
-        "finished": _text(values.get("finished")),
-        "host": _text(values.get("host")),
+        **{name: _text(values.get(name)) for name in ("started", "finished", "host")},
         "list": _text(list_.get("path")),
-        "lines": _whole(values.get("lines")),
-        "requests": _whole(values.get("requests")),
-        "new": _whole(futs.get("new")),
-        "held": _whole(futs.get("held")),
-        "bytes": _whole(futs.get("bytes")),
+        **{name: _whole(values.get(name)) for name in ("lines", "requests")},
+        **{name: _whole(futs.get(name)) for name in ("new", "held", "bytes")},
         "seconds": _number(values.get("seconds")),
         "legacy": int(bool(arguments.get("legacy"))),
     }
@@ -435,14 +419,10 @@ def _waits(values: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
     for key, kind in (("parked", "parked"), ("set_aside", "set-aside"), ("failing", "failing")):
         for host in hosts.get(key) or ():
             if isinstance(host, dict) and isinstance(host.get("host"), str):
-                yield (
-                    stored(host["host"]).lower(),
-                    kind,
-                    _whole(host.get("times", host.get("failures"))) or 0,
-                    _number(host.get("longest")),
-                    _text(host.get("until") or host.get("time")),
-                    _text(host.get("why")),
-                )
+                times = _whole(host.get("times", host.get("failures"))) or 0
+                until = _text(host.get("until") or host.get("time"))
+                name, longest = stored(host["host"]).lower(), _number(host.get("longest"))
+                yield name, kind, times, longest, until, _text(host.get("why"))
 
 
 def _object(value: object) -> dict[str, Any]:

@@ -17,14 +17,7 @@ from stat import S_ISDIR
 from typing import Any, NamedTuple
 
 from lafka.errors import BadPid, BadSuwaf, StorageTrouble
-from lafka.index.rows import (
-    LARGEST,
-    BadLine,
-    HeldFuts,
-    Named,
-    digest_bytes,
-    stored,
-)
+from lafka.index.rows import LARGEST, BadLine, HeldFuts, Named, digest_bytes, stored
 from lafka.papers import Archive, Fut, Pid, Suwaf
 from lafka.storage.folders import leads_back
 

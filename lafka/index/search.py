@@ -36,6 +36,7 @@ FACETS_MAX = 12
 MARKS = "\x02", "\x03"
 """Around each word of a title that was looked for, in ``FoundPaper.marked``."""
 _MOST_WORDS = 32
+_LOOKS = 8
 _WORD = re.compile(
     "(?:[^\\W_]|[\u0300-\u036f\u0900-\u0dff\u0e30-\u0e4e\u0eb0-\u0ecd\u1780-\u17ff])+"
 )
@@ -251,10 +252,10 @@ def _of_host(name: str, hosts: Sequence[int]) -> _Way:
 
 
 def _of_words(db: sqlite3.Connection, words: Sequence[str]) -> _Way:
-    """Words in quotes as FTS5 takes them, the last may go on; ranked where few papers have them."""
+    """Words in quotes as FTS5 takes them, the last may go on; some papers are ranked, many not."""
     match = " ".join(f'"{spaced(word)}"' for word in words) + "*"
     many = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-    is_ranked = db.execute(many, (match, RANKED + 1)).fetchone()[0] <= RANKED
+    is_ranked = 1 < db.execute(many, (match, RANKED + 1)).fetchone()[0] <= RANKED
     return _Way(name="words", columns=("w.rank", "w.rowid") if is_ranked else ("w.rowid",),
                 source="words w", where=("words MATCH ?", *([_RANK] if is_ranked else [])),
                 values=(match,))  # fmt: skip
@@ -383,9 +384,12 @@ def _papers(
     found = {row[0]: row[1:] for row in rows}
     marked: dict[int, str] = {}
     if way and way.name == "words" and numbers:
+        # Each look by a row's number gathers the words anew: of many rows one walk is quicker.
+        row = "rowid" if len(numbers) <= _LOOKS else "+rowid"
         marked = dict(db.execute(
-            "SELECT rowid, highlight(words, 1, ?, ?) FROM words WHERE words MATCH ?"
-            f" AND rowid IN ({these})", (*MARKS, way.values[0], *numbers)
+            "SELECT rowid, highlight(words, 1, ?, ?) FROM words WHERE words MATCH ? AND rowid"
+            f" BETWEEN ? AND ? AND {row} IN ({these})",
+            (*MARKS, way.values[0], min(numbers), max(numbers), *numbers),
         ))  # fmt: skip
     states: dict[int, list[str]] = defaultdict(list)
     for paper, state in db.execute(

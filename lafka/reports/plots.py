@@ -22,7 +22,7 @@ _CONFIG: dict[str, Any] = {
     "font": "sans-serif",
     "view": {"stroke": None},
     # A browser's letters are wider than those that the drawing was measured with.
-    "padding": {"left": 20, "right": 20, "top": 5, "bottom": 5},
+    "padding": {"left": 20, "right": 20, "top": 5, "bottom": 16},
     "axis": {"labelLimit": 220, "labelFontSize": 11, "titleFontSize": 11, "labelOverlap": "greedy",
              "labelSeparation": 8},
     # Okabe and Ito's colours, which people see apart who are blind to some.
@@ -90,17 +90,16 @@ def _marked(alt: Any, chart: Any, plot: Plot, parts: list[Any], count: int) -> A
             shown = [name for name in _GROUPS if name in parts]
             colors = [_GROUPS[name] for name in shown]
             color = color.scale(alt.Scale(domain=shown, range=colors))
+    in_order = alt.X("x:O", title=None if plot.x in _TIMES else plot.x, sort=None)
     if plot.kind is PlotKind.LINES:
         lines = chart.mark_line(point=True)
         dash = alt.StrokeDash("part:N", title=None)  # not by colour alone
-        across = alt.X("x:O", title=plot.x, sort=None)
-        return lines.encode(x=across, y=value, color=color, strokeDash=dash).properties(
+        return lines.encode(x=in_order, y=value, color=color, strokeDash=dash).properties(
             height=_HEIGHT
         )
     bars = chart.mark_bar()
     if plot.x in _TIMES:
-        across = alt.X("x:O", title=plot.x, sort=None)
-        return bars.encode(x=across, y=value, color=color).properties(height=_HEIGHT)
+        return bars.encode(x=in_order, y=value, color=color).properties(height=_HEIGHT)
     along = alt.Y("x:N", title=None, sort=None, axis=alt.Axis(labelOverlap=False))
     across = alt.X("y:Q", title=plot.y[0] if len(plot.y) == 1 else None)
     if "share" not in plot.y:

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import AsyncIterator, Container, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from lafka.errors import printable
+from lafka.urls.memento import http_date
+from lafka.web import ranges
 
+STALL = 60.0
+"""Seconds in which a client has to take what was sent before the next piece is."""
+PIECE = 256 * 1024
+"""Bytes of a file that are sent before it is seen whether the client takes them."""
+AHEAD = 4 << 20
+"""Bytes of a file that the system is told to read before they are sent."""
+ZERO_COPY = "http.response.zerocopysend"
+"""https://asgi.readthedocs.io/en/latest/extensions.html, "Zero Copy Send"; the file a number."""
 _EVERYWHERE = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -99,9 +114,137 @@ def told(status: int, sentence: str, **headers: str) -> Response:
     return Response(text, status_code=status, media_type="text/plain", headers=named)
 
 
+def refusal(
+    request: Request, hosts: Container[str], *, longest: int, headers_max: int = 1 << 30
+) -> Response | None:
+    """The answer to what is not asked as it has to be; None where it is.
+
+    *hosts*: values of Host without a port, ``*.b.example`` for each name of a domain.
+    """
+    host = request.headers.get("host", "").rpartition(":")
+    name = (host[0] if host[1] and host[2].isdigit() else "".join(host)).lower()
+    if name not in hosts and f"*.{name.partition('.')[2]}" not in hosts:
+        return told(421, "this server is not asked by that Host")
+    if request.method not in ("GET", "HEAD"):
+        return told(405, "GET and HEAD alone: nothing can be changed here", Allow="GET, HEAD")
+    if len(request.scope["raw_path"]) + len(request.scope["query_string"]) > longest:
+        return told(414, f"an address of over {longest} bytes")
+    if len(request.scope["headers"]) > headers_max:
+        return told(431, f"more than {headers_max} headers")
+    return None
+
+
 def as_json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     text = json.dumps(value, ensure_ascii=False, indent=1, default=str)
     data = f"{text}\n".encode("utf-8", "backslashreplace")  # JSON's own escapes of surrogates
     return Response(
         data, status_code=status, media_type="application/json", headers=dict(headers or {})
     )
+
+
+# ---- Files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """``size`` bytes at ``start`` of the open file ``fd``, tagged ``etag``, with its quotes.
+
+    ``modified``: since when they are so.
+    """
+
+    fd: int
+    start: int
+    size: int
+    etag: str
+    modified: datetime | None = None
+
+
+def sent(request: Request, stretch: Stretch, headers: dict[str, str]) -> Response:
+    """Return what *request* gets of *stretch*, whose descriptor is closed whatever comes of it."""
+    answer = ranges.answer(request.headers, stretch.etag, stretch.size,
+                           modified=stretch.modified, method=request.method)  # fmt: skip
+    headers |= {"ETag": stretch.etag, "Accept-Ranges": "bytes"}
+    if stretch.modified:
+        headers["Last-Modified"] = http_date(stretch.modified)
+    if answer.content_range:
+        headers["Content-Range"] = answer.content_range
+    length = answer.end - answer.start
+    if answer.status in (200, 206):
+        headers["Content-Length"] = str(length)
+    if answer.status == 304:
+        headers.pop("Content-Type", None)
+    if request.method == "HEAD" or not length:
+        os.close(stretch.fd)
+        return Response(status_code=answer.status, headers=headers)
+    if length <= PIECE:
+        try:
+            data = os.pread(stretch.fd, length, stretch.start + answer.start)
+        finally:
+            os.close(stretch.fd)
+        return Response(data, status_code=answer.status, headers=headers)
+    start = stretch.start + answer.start
+    # The kernel sends in the thread of all; what it needs first is read while we get there.
+    os.posix_fadvise(stretch.fd, start, min(length, AHEAD), os.POSIX_FADV_WILLNEED)
+    end = start + length
+    return Pieces(_read(stretch.fd, start, end), stretch.fd, (start, end), answer.status, headers)
+
+
+async def _read(fd: int, start: int, end: int) -> AsyncIterator[bytes]:
+    while start < end:
+        data = await asyncio.to_thread(os.pread, fd, min(PIECE, end - start), start)
+        if not data:
+            return  # it was cut meanwhile: the length that was told shows it
+        start += len(data)
+        yield data
+
+
+class Pieces(StreamingResponse):
+    """A stretch of a file, its first byte and that behind its last; closed whatever ends it.
+
+    By the kernel where the server can (ASGI's extension ``http.response.zerocopysend``), else as
+    *pieces* give it.
+    """
+
+    def __init__(
+        self,
+        pieces: AsyncIterator[bytes],
+        fd: int,
+        stretch: tuple[int, int],
+        status: int,
+        headers: Mapping[str, str],
+    ) -> None:
+        super().__init__(pieces, status_code=status, headers=headers)
+        self._fd = fd
+        self._stretch = stretch
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            if ZERO_COPY in scope.get("extensions", ()):
+                await self._zero_copied(send)
+            else:
+                await super().__call__(scope, receive, send)
+        finally:
+            os.close(self._fd)
+
+    async def _zero_copied(self, send: Send) -> None:
+        await send({
+            "type": "http.response.start", "status": self.status_code, "headers": self.raw_headers
+        })  # fmt: skip
+        place, end = self._stretch
+        while place < end:
+            count = min(PIECE, end - place)
+            await send({
+                "type": ZERO_COPY, "file": self._fd, "offset": place, "count": count,
+                "more_body": place + count < end,
+            })  # fmt: skip
+            place += count
+
+
+def within(send: Send) -> Send:
+    """*send*, given up after :data:`STALL` seconds where a client takes nothing."""
+
+    async def sent(message: Any) -> None:
+        async with asyncio.timeout(STALL):  # wait_for would make a task for each piece
+            await send(message)
+
+    return sent

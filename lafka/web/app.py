@@ -29,7 +29,6 @@ from lafka.errors import (
     printable,
 )
 from lafka.web import answers
-from lafka.web.gateway import within
 from lafka.web.site import Site, Withheld
 
 LONGEST_TARGET = 16 << 10
@@ -39,7 +38,7 @@ RETRY = "30"
 _ANY = re.compile(".*", re.DOTALL)
 _THREADS = 8
 _SLOW_THREADS = 4
-_SLOW_WAITING = 12
+_SLOW_WAITING = 60
 """Questions that may take seconds and wait for a thread; who comes then is told to come again."""
 
 logger = logging.getLogger(__name__)
@@ -90,15 +89,17 @@ class Web:
             response.headers.setdefault(name, value)
         answers.compress(request, response)
         try:
-            await response(scope, receive, within(send))
+            await response(scope, receive, answers.within(send))
         except TimeoutError:
             logger.info("hung up on a client that took nothing")
 
     async def _response(self, origin: OriginRoutes, request: Request) -> Response:
         """The answer, made in a thread; what may take seconds has few of its own."""
-        refused = self._refused(request)
+        refused = answers.refusal(
+            request, self._hosts, longest=LONGEST_TARGET, headers_max=HEADERS_MAX
+        )
         if refused is not None:
-            return answers.told(refused[0], refused[1], **refused[2])
+            return refused
         loop = asyncio.get_running_loop()
         handler, found = _routed(origin, request)
         answer = partial(self._answered, origin, request, handler, found)
@@ -132,21 +133,6 @@ class Web:
             for path in (folder, folder.absolute()):
                 sentence = sentence.replace(f"{path}/", "")
         return sentence
-
-    def _refused(self, request: Request) -> tuple[int, str, dict[str, str]] | None:
-        """Return status, sentence and headers for what is not asked as it has to be."""
-        named = request.headers.get("host", "").rpartition(":")
-        name = named[0] if named[1] and named[2].isdigit() else "".join(named)
-        names = {name.lower(), f"*.{name.lower().partition('.')[2]}"}
-        if names.isdisjoint(self._hosts):
-            return 421, "these pages are not asked by that Host", {}
-        if request.method not in ("GET", "HEAD"):
-            return 405, "GET and HEAD alone: nothing can be changed here", {"Allow": "GET, HEAD"}
-        if len(request.scope["raw_path"]) + len(request.scope["query_string"]) > LONGEST_TARGET:
-            return 414, f"an address of over {LONGEST_TARGET} bytes", {}
-        if len(request.scope["headers"]) > HEADERS_MAX:
-            return 431, f"more than {HEADERS_MAX} headers", {}
-        return None
 
 
 def _routed(origin: OriginRoutes, request: Request) -> tuple[Handler, re.Match[str]]:

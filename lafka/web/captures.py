@@ -85,6 +85,16 @@ class Captures:
         by_second = {one.time: one for one in sorted(found, key=lambda one: one.entry.time)}
         return [by_second[time] for time in sorted(by_second)]
 
+    def original(self, captured: Captured) -> Captured | None:
+        """The first capture of the same URL that has the bytes which *captured*, a revisit, had."""
+        entry = captured.entry
+        if entry.type != "revisit" or not entry.digest:
+            return None
+        index = self._site.captures_index()
+        with index.moment():
+            same = index.search(url=entry.url, digest=entry.digest, types=("response", "resource"))
+            return next(filter(None, map(partial(self.captured, known={}), same)), None)
+
     def captured(self, entry: Entry, known: Known) -> Captured | None:
         """*entry* with its paper; None where it is withheld, undated, or of no paper.
 

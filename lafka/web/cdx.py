@@ -33,10 +33,13 @@ LINE_MAX = 1 << 10
 PARAMETERS = frozenset({
     "url", "matchType", "from", "to", "sort", "closest", "limit", "output", "filter", "fl",
     "fields", "collapse", "page", "pageSize", "showNumPages", "resumeKey", "showResumeKey", "gzip",
+    "resolveRevisits",
 })  # fmt: skip
 """``gzip`` is cdx_toolkit's and says nothing that Accept-Encoding does not."""
 FIELDS = ("urlkey", "timestamp", "url", "mime", "status", "digest", "redirect", "robotflags",
           "length", "offset", "filename")  # fmt: skip
+_ORIGINAL = ("length", "offset", "filename")
+"""What a line has more with ``resolveRevisits``: the place of what a revisit refers to."""
 _OTHERS = {"original": "url", "mimetype": "mime", "statuscode": "status", "file": "filename"}
 _TYPES = ("response", "revisit", "resource")
 _FILTER = re.compile(r"(?P<not>!?)(?P<how>[=~]?)(?P<field>[a-z]+):(?P<value>.*)", re.DOTALL)
@@ -69,7 +72,11 @@ class Cdx:
         if _flag(query, "showNumPages"):
             return self._pages(query)
         captures, resume = self._limited(query)
-        text = "".join(_written(self._line(one), output, fields) for one in captures)
+        line = self._line
+        if _flag(query, "resolveRevisits"):
+            line = self._resolved
+            fields += tuple(f"orig.{name}" for name in _ORIGINAL) if fields is FIELDS else ()
+        text = "".join(_written(line(one), output, fields) for one in captures)
         if resume:
             key = json.dumps({"resumeKey": resume}) if output == "json" else f"\n{resume}"
             text += f"{key}\n"
@@ -177,6 +184,14 @@ class Cdx:
             "offset": str(entry.offset),
             "filename": self._captures.address(entry),
         }
+
+    def _resolved(self, captured: Captured) -> Line:
+        """The line of *captured*; of a revisit with type, status and place of its original."""
+        line = self._line(captured)
+        original = self._captures.original(captured)
+        first = self._line(original) if original else {}
+        line |= {name: first[name] for name in ("mime", "status") if original}
+        return line | {f"orig.{name}": first.get(name, "-") for name in _ORIGINAL}
 
 
 def _place(captured: Captured) -> Place:

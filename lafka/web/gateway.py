@@ -9,15 +9,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 from base64 import b64encode
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
 
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from lafka.errors import BadArgument, KeeperError, NotHeld, OperatorError, printable
@@ -32,16 +30,9 @@ from lafka.urls.addresses import (
     Holdings,
     Withdrawn,
 )
-from lafka.web import ranges
+from lafka.web.answers import Stretch, refusal, sent, told, within
 
 NOT_KEPT = "not kept here"
-STALL = 60.0
-"""Seconds in which a client has to take what was sent before the next piece is."""
-PIECE = 256 * 1024
-"""Bytes of a file that are sent before it is seen whether the client takes them."""
-ZERO_COPY = "http.response.zerocopysend"
-"""https://asgi.readthedocs.io/en/latest/extensions.html, "Zero Copy Send"; the file a number."""
-_AT_ONCE = 32 * 1024
 _GUARDS = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": (
@@ -51,7 +42,6 @@ _GUARDS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_T = TypeVar("_T")
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +56,6 @@ class Gateway:
         self._holdings = holdings
         self._hosts = frozenset(host.lower() for host in hosts)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lafka-gateway")  # SQLite's
-        self._readers = ThreadPoolExecutor(8, thread_name_prefix="lafka-reading")
         self._answers: Mapping[GatewayAddresses, Callable[[Request, GatewayRequest], Response]] = {
             GatewayAddresses.ABOUT: lambda _, __: _json(dict(self._holdings.about())),
             GatewayAddresses.HEALTH: lambda _, __: _json(dict(self._holdings.health())),
@@ -83,56 +72,42 @@ class Gateway:
         """Close the holdings, in the thread that asked them."""
         self._thread.submit(self._holdings.close).result()
         self._thread.shutdown()
-        self._readers.shutdown()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         request = Request(scope)
-        response = self._refused(request)
+        response = refusal(request, self._hosts, longest=addresses.LONGEST)
         if response is None:
-            response = await self._in(self._thread, lambda: self._answered(request))
+            loop = asyncio.get_running_loop()
+            response = await loop.run_in_executor(self._thread, self._answered, request)
+        response.headers["X-Content-Type-Options"] = "nosniff"
         try:
-            await response(scope, receive, within(send) if _may_stall(response) else send)
+            await response(scope, receive, within(send))
         except TimeoutError:
             logger.info("%s: hung up on a client that took nothing", request.client)
-
-    async def _in(self, threads: ThreadPoolExecutor, work: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(threads, work)
-
-    def _refused(self, request: Request) -> Response | None:
-        """The answer to what is not asked as it has to be; None where it is."""
-        host = request.headers.get("host", "").rpartition(":")
-        name = host[0] if host[1] and host[2].isdigit() else "".join(host)
-        if name.lower() not in self._hosts:
-            return _told(421, "this gateway is not asked by that Host")
-        if request.method not in ("GET", "HEAD"):
-            return _told(405, "GET and HEAD alone: nothing can be changed here", Allow="GET, HEAD")
-        if len(request.scope["raw_path"]) + len(request.scope["query_string"]) > addresses.LONGEST:
-            return _told(414, f"an address of over {addresses.LONGEST} bytes")
-        return None
 
     def _answered(self, request: Request) -> Response:
         path, query = request.scope["raw_path"], request.scope["query_string"]
         try:
             asked = addresses.read(path.decode("latin-1"), query.decode("latin-1"))
             if asked is None:
-                return _told(404, "no address of a gateway")
+                return told(404, "no address of a gateway")
             return self._answers[asked.place](request, asked)
         except BadArgument as error:
-            return _told(400, str(error))
+            return told(400, str(error))
         except NotHeld as error:
-            return _told(404, str(error))
+            return told(404, str(error))
         except (KeeperError, OperatorError, OSError) as error:
             logger.error("%s: %s", printable(path[:200].decode("latin-1")), error)
-            return _told(503, "what is kept of this cannot be read now; the log tells")
+            return told(503, "what is kept of this cannot be read now; the log tells")
 
     # The addresses -------------------------------------------------------------------------
 
     def _list(self, _: Request, __: GatewayRequest) -> Response:
         lines = self._holdings.listed()
         if lines is None:
-            return _told(404, "this gateway has no list")
+            return told(404, "this gateway has no list")
         text = "".join(f"{line}\n" for line in lines)
         return Response(text, media_type="text/tab-separated-values")
 
@@ -141,7 +116,7 @@ class Gateway:
         try:
             time = memento.read_http_date(text) if text is not None else None
         except ValueError as error:
-            return _told(400, f"Accept-Datetime: {error}")
+            return told(400, f"Accept-Datetime: {error}")
         original = self._original(request, self._history(asked.id))
         chosen = memento.as_of(original.mementos, time)
         headers = {"Vary": "accept-datetime", "Link": memento.gate_links(original)}
@@ -153,7 +128,7 @@ class Gateway:
             raise NotHeld(f"{history.id}: nothing was noted at {asked.number}")
         held = self._holdings.held(history.id, asked.number)
         if isinstance(held, Withdrawn):
-            return _told(451, f"taken down: {held.why}")
+            return told(451, f"taken down: {held.why}")
         described = _described(history, self._original(request, history), asked.number)
         if isinstance(held, Elsewhere):
             place = _addresses(request).memento(held.id, held.tist)
@@ -161,33 +136,13 @@ class Gateway:
         return self._bytes(request, held, described)
 
     def _bytes(self, request: Request, held: HeldFile, headers: dict[str, str]) -> Response:
-        etag = f'"{held.md5}"'
-        answer = ranges.answer(request.headers, etag, held.size, method=request.method)
-        headers |= {**_GUARDS, "ETag": etag, "Accept-Ranges": "bytes", "Cache-Control": "no-cache"}
-        if held.sha256 and answer.status == 200:
-            headers["Repr-Digest"] = f"sha-256=:{_base64(held.sha256)}:"
-        if answer.content_range:
-            headers["Content-Range"] = answer.content_range
-        if answer.status != 304:
-            headers |= {"Content-Type": held.media_type}
-            headers["Content-Length"] = str(answer.end - answer.start)
-        if answer.end - answer.start <= PIECE or request.method == "HEAD":
-            with os.fdopen(held.fd, "rb", buffering=0):
-                size = 0 if request.method == "HEAD" else answer.end - answer.start
-                data = os.pread(held.fd, size, answer.start)
-            return Response(data, status_code=answer.status, headers=headers)
-        pieces = self._pieces(held, answer)
-        return Pieces(pieces, held.fd, (answer.start, answer.end), answer.status, headers)
-
-    async def _pieces(self, held: HeldFile, answer: ranges.RangeAnswer) -> AsyncIterator[bytes]:
-        place = answer.start
-        while place < answer.end:
-            size, start = min(PIECE, answer.end - place), place
-            data = await self._in(self._readers, lambda: os.pread(held.fd, size, start))  # noqa: B023
-            if not data:
-                return  # shorter than it was: the length that was told shows it
-            place += len(data)
-            yield data
+        headers |= {**_GUARDS, "Cache-Control": "no-cache", "Content-Type": held.media_type}
+        stretch = Stretch(fd=held.fd, start=0, size=held.size, etag=f'"{held.md5}"')
+        response = sent(request, stretch, headers)
+        if held.sha256 and response.status_code == 200:
+            digest = b64encode(bytes.fromhex(held.sha256)).decode()
+            response.headers["Repr-Digest"] = f"sha-256=:{digest}:"
+        return response
 
     def _timemap(self, request: Request, asked: GatewayRequest) -> Response:
         form = str(asked.place).split("/")[2]
@@ -204,7 +159,7 @@ class Gateway:
     def _refipos(self, _: Request, asked: GatewayRequest) -> Response:
         found = self._holdings.refipos(self._holdings.the_id(asked.id), _at(asked.query))
         if found is None:
-            return _told(404, NOT_KEPT)
+            return told(404, NOT_KEPT)
         return _json([dict(one) for one in found])
 
     # What they share -----------------------------------------------------------------------
@@ -237,68 +192,6 @@ class Gateway:
         )
 
 
-class Pieces(StreamingResponse):
-    """A stretch of a file, its first byte and that behind its last; closed whatever ends it.
-
-    By the kernel where the server can (ASGI's extension ``http.response.zerocopysend``), else as
-    *pieces* give it.
-    """
-
-    def __init__(
-        self,
-        pieces: AsyncIterator[bytes],
-        fd: int,
-        stretch: tuple[int, int],
-        status: int,
-        headers: Mapping[str, str],
-    ) -> None:
-        super().__init__(pieces, status_code=status, headers=headers)
-        self._fd = fd
-        self._stretch = stretch
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            if can_zero_copy(scope):
-                await self._zero_copied(send)
-            else:
-                await super().__call__(scope, receive, send)
-        finally:
-            os.close(self._fd)
-
-    async def _zero_copied(self, send: Send) -> None:
-        await send({
-            "type": "http.response.start", "status": self.status_code, "headers": self.raw_headers
-        })  # fmt: skip
-        place, end = self._stretch
-        while place < end:
-            count = min(PIECE, end - place)
-            await send({
-                "type": ZERO_COPY, "file": self._fd, "offset": place, "count": count,
-                "more_body": place + count < end,
-            })  # fmt: skip
-            place += count
-
-
-def can_zero_copy(scope: Scope) -> bool:
-    """Return whether the server sends files by the kernel."""
-    return ZERO_COPY in scope.get("extensions", ())
-
-
-def _may_stall(response: Response) -> bool:
-    """Return whether it is more than the system takes off our hands at once."""
-    return isinstance(response, StreamingResponse) or len(response.body) > _AT_ONCE
-
-
-def within(send: Send) -> Send:
-    """*send*, given up after :data:`STALL` seconds where a client takes nothing."""
-
-    async def sent(message: Any) -> None:
-        async with asyncio.timeout(STALL):  # wait_for would make a task for each piece
-            await send(message)
-
-    return sent
-
-
 def _addresses(request: Request) -> Addresses:
     # The Host is one that is allowed, so it can stand in what we say.
     return Addresses(base=f"{request.scope['scheme']}://{request.headers['host']}")
@@ -329,19 +222,6 @@ def _at(query: str) -> int | None:
     return int(text)
 
 
-def _base64(digest: str) -> str:
-    return b64encode(bytes.fromhex(digest)).decode()
-
-
 def _json(values: object) -> Response:
     text = json.dumps(values, ensure_ascii=False, indent=1)
     return Response(f"{text}\n", media_type="application/json")
-
-
-def _told(status: int, sentence: str, **headers: str) -> Response:
-    """A refusal: one sentence, as text."""
-    return PlainTextResponse(
-        f"{printable(sentence)}\n",
-        status_code=status,
-        headers={"X-Content-Type-Options": "nosniff", **headers},
-    )

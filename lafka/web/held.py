@@ -12,8 +12,6 @@ import queue
 import re
 import threading
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from urllib.parse import unquote
 
@@ -22,32 +20,13 @@ from starlette.responses import Response, StreamingResponse
 
 from lafka.errors import BadPid, NotHeld
 from lafka.papers import Fut, Pid, package
-from lafka.urls.memento import http_date
 from lafka.warc.converting.packing import stream
 from lafka.warc.format.dates import WarcDate
-from lafka.web import ranges
-from lafka.web.answers import told
-from lafka.web.gateway import PIECE, Pieces
+from lafka.web.answers import PIECE, Stretch, sent, told
 from lafka.web.site import Site, Withheld
 
-AHEAD = 4 << 20
-"""Bytes of a file that the system is told to read before they are sent."""
 _WAITING = 4  # pieces of a WACZ that are made before they are sent
 _SUFFIX = re.compile(r"\.warc\Z")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
-    """``size`` bytes at ``start`` of the open file ``fd``, tagged ``etag``, with its quotes.
-
-    ``modified``: since when they are so.
-    """
-
-    fd: int
-    start: int
-    size: int
-    etag: str
-    modified: datetime | None = None
 
 
 class BytesOrigin:
@@ -142,43 +121,6 @@ def _differs(fd: int, fut: Fut) -> str:
         place += len(data)
     found = f"sha256:{digest.hexdigest()}"
     return "" if found == fut.digest else f"the bytes have {found}, not {fut.digest}"
-
-
-def sent(request: Request, stretch: Stretch, headers: dict[str, str]) -> Response:
-    """Return what *request* gets of *stretch*, whose descriptor is closed whatever comes of it."""
-    answer = ranges.answer(request.headers, stretch.etag, stretch.size,
-                           modified=stretch.modified, method=request.method)  # fmt: skip
-    headers |= {"ETag": stretch.etag, "Accept-Ranges": "bytes"}
-    if stretch.modified:
-        headers["Last-Modified"] = http_date(stretch.modified)
-    if answer.content_range:
-        headers["Content-Range"] = answer.content_range
-    length = answer.end - answer.start
-    if answer.status in (200, 206):
-        headers["Content-Length"] = str(length)
-    if request.method == "HEAD" or not length:
-        os.close(stretch.fd)
-        return Response(status_code=answer.status, headers=headers)
-    if length <= PIECE:
-        try:
-            data = os.pread(stretch.fd, length, stretch.start + answer.start)
-        finally:
-            os.close(stretch.fd)
-        return Response(data, status_code=answer.status, headers=headers)
-    start = stretch.start + answer.start
-    # The kernel sends in the thread of all; what it needs first is read while we get there.
-    os.posix_fadvise(stretch.fd, start, min(length, AHEAD), os.POSIX_FADV_WILLNEED)
-    end = start + length
-    return Pieces(_read(stretch.fd, start, end), stretch.fd, (start, end), answer.status, headers)
-
-
-async def _read(fd: int, start: int, end: int) -> AsyncIterator[bytes]:
-    while start < end:
-        data = await asyncio.to_thread(os.pread, fd, min(PIECE, end - start), start)
-        if not data:
-            return  # it was cut meanwhile: the length that was told shows it
-        start += len(data)
-        yield data
 
 
 async def _nothing() -> AsyncIterator[bytes]:

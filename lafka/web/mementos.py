@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from urllib.parse import unquote
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -21,6 +22,7 @@ from lafka.web.splaps import handed_on
 
 PREFIX = "/web"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_QUOTED = re.compile("([1-9][0-9]*/)?https?%3a", re.IGNORECASE)
 _PAGE = re.compile(r"(?P<number>[1-9][0-9]{0,5})/(?P<url>.*)", re.DOTALL)
 
 
@@ -113,8 +115,13 @@ class Mementos:
 
 
 def whole(request: Request, path: str) -> str:
-    """The URL that stands in the address, with what stands behind the ``?``."""
+    """The URL that stands in the address, with what stands behind the ``?``.
+
+    Clients that quote it as a whole (cdx_toolkit) are understood: no URL begins with ``http%3A``.
+    """
     query = request.scope["query_string"].decode("latin-1")
+    if _QUOTED.match(path):
+        path = unquote(path)
     return f"{path}?{query}" if query else path
 
 

@@ -316,4 +316,5 @@ def _head(record: Any) -> str:
     head = record.http
     if head is None:
         return ""
-    return bytes(record.source.read(0, min(head.end, 64 << 10))).decode("utf-8", "replace")
+    text = bytes(record.source.read(0, min(head.end, 64 << 10))).decode("utf-8", "replace")
+    return text.replace("\r\n", "\n").rstrip("\n")

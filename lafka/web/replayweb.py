@@ -30,7 +30,7 @@ from lafka.errors import BadArgument, NotHeld
 from lafka.papers import Pid, package
 from lafka.warc.converting.packing import Piece, stream
 from lafka.web import answers
-from lafka.web.held import Stretch, sent
+from lafka.web.answers import Stretch, sent
 from lafka.web.site import Site
 
 NAMES = ("ui", "sw")

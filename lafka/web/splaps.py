@@ -21,7 +21,8 @@ from lafka.errors import BadArgument, NotHeld
 from lafka.papers import Pid
 from lafka.payloads import Kind, kind_of
 from lafka.warc import StoredRecord
-from lafka.web.held import Stretch, name_of, sent
+from lafka.web.answers import Stretch, sent
+from lafka.web.held import name_of
 from lafka.web.neutral import Cleaners
 from lafka.web.site import Site
 

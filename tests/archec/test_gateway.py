@@ -36,8 +36,8 @@ from lafka.archec.serve.holdings import StoreHoldings
 from lafka.archec.store.folders import ObiStore
 from lafka.errors import KeeperError, NotHeld
 from lafka.urls.addresses import LONGEST, Elsewhere, HeldFile, Withdrawn
+from lafka.web import answers
 from lafka.web import connections as gateways
-from lafka.web import gateway as app
 from lafka.web.connections import PatientProtocol
 from lafka.web.gateway import Gateway
 from tests import starts
@@ -481,7 +481,7 @@ def test_one_that_takes_nothing_is_hung_up_on(
 ) -> None:
     """A hang-up shows without reading: what was read would make room for more."""
     monkeypatch.setattr(Impatient, "patience", LIMIT)
-    monkeypatch.setattr(app, "STALL", 0.2)
+    monkeypatch.setattr(answers, "STALL", 0.2)
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect(impatient)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lafka.web.connections import HEAD_MAX, LINES_MAX, Corked, PatientProtocol, config
+from lafka.web.connections import HEAD_MAX, LINES_MAX, PatientProtocol, config
 from tests.waiting import LIMIT
 
 HOST = b"Host: x\r\n"
@@ -200,42 +200,6 @@ def test_a_body_of_nothing_is_no_body(echo: Echo) -> None:
 def test_http_1_0_is_answered_once(echo: Echo) -> None:
     (answer,) = answers(told(echo, b"GET /old HTTP/1.0\r\n\r\n" + LAST))
     assert answer["raw_path"] == "/old"
-
-
-class Noting:
-    """A transport that notes what it is given."""
-
-    def __init__(self) -> None:
-        self.notes: list[bytes | str] = []
-
-    def write(self, data: bytes) -> None:
-        self.notes.append(data)
-
-    def close(self) -> None:
-        self.notes.append("closed")
-
-
-def test_a_head_goes_with_what_is_behind_it() -> None:
-    noting = Noting()
-    corked = Corked(noting)
-    for data in (b"head", b"body", b"more"):
-        corked.write(data)
-    corked.flush()
-    corked.close()
-    assert noting.notes == [b"headbody", b"more", "closed"]
-
-
-def test_a_head_alone_goes_when_it_is_said_or_when_all_ends() -> None:
-    flushed, ended = Noting(), Noting()
-    corked = Corked(flushed)
-    corked.write(b"head")
-    corked.flush()
-    corked.flush()
-    assert flushed.notes == [b"head"]
-    corked = Corked(ended)
-    corked.write(b"head")
-    corked.close()
-    assert ended.notes == [b"head", "closed"]
 
 
 @pytest.mark.parametrize("method", [b"HEAD", b"DELETE"])

@@ -20,6 +20,7 @@ from tests.index.histories import History, futli_of, line, pid_of
 TITLES = {
     5: "Über Geld und Größe", 6: "中国経済学 เศรษฐศาสตร์", 8: "Money, money: on money",
     9: "Money and much else of many words that say nothing of what is looked for here",
+    **{number: f"A common word, {number}" for number in range(20, 40)},
 }  # fmt: skip
 
 
@@ -118,6 +119,10 @@ def test_words_are_ranked_counted_and_marked(db: sqlite3.Connection) -> None:
     assert page.papers[1].marked.startswith(f"{begin}Money{end} and much")
     assert JOINER not in search(db, Question(text="経済")).papers[0].marked
     assert every(db, Question(text="money", limit=1)) == pids(page)
+    common = search(db, Question(text="comm")).papers
+    assert {one.marked for one in common} == {
+        f"A {begin}common{end} word, {number}" for number in range(20, 40)
+    }
 
 
 def test_facets_count_what_a_search_can_be_narrowed_to(db: sqlite3.Connection) -> None:

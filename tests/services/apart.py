@@ -18,24 +18,26 @@ PROGRAMS = {
     "wayback": "pywb==2.9.1",
     "datasette": "datasette==0.65.5",
     "ia": "internetarchive==5.8.0",  # AGPL: never imported; later ones want a certifi of the future
+    "cdxt": "cdx-toolkit==0.9.39 wayback==0.5.1 memento-client==0.6.1",
 }
-"""Commands, and what brings them."""
+"""Commands, and the packages that bring them."""
 HOW = "make services brings it"
 
 
 def place(name: str) -> Path:
     """The command *name*."""
-    return kafka_folder().parent / PROGRAMS[name].replace("==", "-") / "bin" / name
+    folder = PROGRAMS[name].replace("==", "-").replace(" ", "+")
+    return kafka_folder().parent / folder / "bin" / name
 
 
 def fetch() -> None:
     """Make the environments that are missing."""
-    for name, package in PROGRAMS.items():
+    for name, packages in PROGRAMS.items():
         folder = place(name).parents[1]
         if not place(name).is_file():
             venv.create(folder, with_pip=True, clear=True)
             pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "setuptools<81"]
-            subprocess.run([*pip, package], check=True)
+            subprocess.run([*pip, *packages.split()], check=True)
 
 
 def program(name: str) -> Path:

@@ -48,7 +48,12 @@ def inside(store: Store, folder: Path) -> Iterator[Web]:
         web.close()
 
 
-def ask(
+def ask(web: Web, port: int, path: bytes, *query: bytes, **more: Any) -> tuple[int, bytes]:
+    """As :func:`answer_of`, in a loop of its own."""
+    return asyncio.run(answer_of(web, port, path, *query, **more))
+
+
+async def answer_of(
     web: Web, port: int, path: bytes, query: bytes = b"", headers: Headers = ()
 ) -> tuple[int, bytes]:
     """Status and body of what *web* answers to a GET of the raw *path*."""
@@ -67,7 +72,7 @@ def ask(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    asyncio.run(web(scope, receive, send))
+    await web(scope, receive, send)
     return sent[0]["status"], b"".join(part.get("body", b"") for part in sent[1:])
 
 

@@ -35,7 +35,9 @@ def filled(root: Path, hostile: bytes = b"<p>nothing") -> Store:
     store.put(store.fut(pdf("big", 3_000_000), pid=BIG, futli="http://x.example/big.pdf"))
     store.put(store.fut(pdf("secret"), pid=WITHHELD, futli="http://x.example/secret.pdf"))
     store.put(store.fut(pdf("ugly"), pid=UGLY, futli="http://x.example/a?b=c&d=%C3%A9"))
-    store.put(store.fut(pdf("colon"), pid=COLON, futli=COLON_AT))
+    for day in range(2):  # the second is a revisit
+        at = START + timedelta(days=day)
+        store.put(store.fut(pdf("colon"), pid=COLON, futli=COLON_AT, at=at))
     splap = store.splap(hostile, pid=HOSTILE, futli="http://x.example/hostile")
     store.put(splap, store.found(splap, "http://x.example/h.pdf", pdf("h")))
     return store

@@ -10,12 +10,16 @@ from urllib.parse import quote
 import pytest
 
 from tests.services.chromiums import browsing, goto_styled
+from tests.stores import pdf
 from tests.web import escapes
 from tests.web.escapes import Listener
 from tests.web.served import HOSTILE, PID, Served, filled, serving
 
-KINDS = ("/", "/search?q=abc", f"/papers/{PID}", "/runs", "/archives/abc", "/archives/abc/wpaper",
-         "/papers/none", f"/papers/{quote(HOSTILE, safe='')}")  # fmt: skip
+LONG = "RePEc:abc:journl:v:12:y:1994:i:3:p:211-240"
+TITLE = f"{'Donaudampfschifffahrts' * 5} und دراسة في اقتصاد العمل"
+KINDS = ("/", "/search?q=Donau", f"/papers/{quote(LONG, safe='')}", "/years", "/search?q=abc",
+         f"/papers/{PID}", "/runs", "/archives/abc", "/archives/abc/wpaper", "/papers/none",
+         f"/papers/{quote(HOSTILE, safe='')}")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +34,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, listener: Listener) -> Ite
     """An archive whose pages try every way out, served."""
     folder = tmp_path_factory.mktemp("browser")
     store = filled(folder / "archive", escapes.page(listener.at))
+    long = f'<meta name="citation_title" content="{TITLE}">'.encode()
+    splap = store.splap(long, pid=LONG, futli="http://x.example/long")
+    store.put(splap, store.found(splap, "http://x.example/long.pdf", pdf("long")))
     with serving(store, folder / "withheld") as served:
         yield served
 
@@ -150,6 +157,17 @@ def test_a_page_fits_its_width(browser: Any, hostile: Served, path: str, width: 
         goto_styled(page, f"{hostile.pages}{path}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate(BROKEN) == []
+
+
+def test_what_is_printed_has_no_form_and_no_menu(browser: Any, hostile: Served) -> None:
+    with opened(browser) as page:
+        page.emulate_media(media="print")
+        goto_styled(page, f"{hostile.pages}/papers/{quote(LONG, safe='')}")
+        assert page.get_by_role("heading", level=1).inner_text() == TITLE
+        shown = page.locator("header nav, form, iframe").evaluate_all(
+            "all => all.filter(one => one.checkVisibility()).length"
+        )
+        assert shown == 0
 
 
 def test_a_paper_is_found_by_keyboard_alone(browser: Any, hostile: Served) -> None:

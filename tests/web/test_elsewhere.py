@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -24,9 +25,9 @@ from lafka.web.site import Origins, Site
 from tests.services import apart, npms
 from tests.services.chromiums import browsing
 from tests.services.ports import free_port
-from tests.stores import pdf
+from tests.stores import Store, pdf
 from tests.waiting import LIMIT
-from tests.web.served import AT, BIG, COLON_AT, FUTLI, PID, Served
+from tests.web.served import AT, BIG, COLON_AT, FUTLI, PID, Served, serving
 
 
 @pytest.fixture
@@ -113,7 +114,7 @@ def test_a_time_of_no_calendar_is_refused(served: Served, time: str) -> None:
 
 
 def test_the_name_of_a_warc_is_escaped_once(served: Served) -> None:
-    line = httpx.get(f"{served.bytes}/web/cdx?url={COLON_AT}&fl=filename,offset").text
+    line = httpx.get(f"{served.bytes}/web/cdx?url={COLON_AT}&fl=filename,offset&limit=1").text
     name, offset = line.split()
     assert name == "RePEc/abc/journl/v%253A1%253Ay%253A2026.warc"
     start = {"Range": f"bytes={offset}-{int(offset) + 7}"}
@@ -148,6 +149,86 @@ def test_pywb_replays_by_our_addresses(served: Served, tmp_path: Path, way: str)
         pywb.communicate()
 
 
+def understood(client: str, served: Served, url: str, folder: Path) -> Any:
+    """What the foreign *client* made of *url*; it can reach nothing but loopback."""
+    script = Path(__file__).with_name("foreign_clients.py")
+    done = apart.python("cdxt", script, client, served.bytes, url, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.server("cdx_toolkit, of make services")
+def test_cdx_toolkit_finds_and_reads_captures(served: Served, tmp_path: Path) -> None:
+    found = understood("cdx_toolkit", served, AT, tmp_path)
+    both = [pdf(name).decode("latin-1") for name in ("first", "second")]
+    assert found["bodies"] == found["records"] == both
+    assert found["times"] == found["page by page"]
+    assert found["since"] == found["times"][1:]
+    assert (found["matching"], found["none"], found["size"]) == (2, [], 1)
+    revisited = understood("cdx_toolkit", served, COLON_AT, tmp_path)["bodies"]
+    assert revisited == [pdf("colon").decode("latin-1")] * 2
+
+
+@pytest.mark.server("wayback, of make services")
+@pytest.mark.parametrize(("url", "names"), [(AT, ["first", "second"]), (COLON_AT, ["colon"] * 2)])
+def test_wayback_finds_and_reads_captures(
+    served: Served, tmp_path: Path, url: str, names: list[str]
+) -> None:
+    found = understood("wayback", served, url, tmp_path)
+    assert found["bodies"] == [pdf(name).decode("latin-1") for name in names]
+    assert found["near"] in found["bodies"]
+    assert found["urls"] == [url] * 2
+    assert found["statuses"] == [200] * 2
+    assert {"original", "timegate", "timemap"} <= set(found["links"])
+    assert "never archived" in found["none"]
+
+
+@pytest.mark.server("memento_client, of make services")
+def test_memento_client_negotiates_by_our_timegate(served: Served, tmp_path: Path) -> None:
+    found = understood("memento_client", served, AT, tmp_path)
+    assert (found["original"], found["status"]) == (AT, 200)
+    assert found["timegate"] == f"{served.bytes}/web/{AT}"
+    assert {"closest", "first", "last"} <= set(found["mementos"])
+    for name, which in {"closest": "first", "first": "first", "last": "second"}.items():
+        at, time = found["mementos"][name]
+        assert at == f"{served.bytes}/web/{time}id_/{AT}"
+        assert httpx.get(at).content == pdf(which)
+
+
+@pytest.mark.server("cdx_toolkit, of make services")
+def test_foreign_clients_reach_loopback_alone(served: Served, tmp_path: Path) -> None:
+    assert "192.0.2.1: loopback alone" in understood("outside", served, AT, tmp_path)
+
+
+def test_heritrix_learns_by_cdx_when_a_url_was_had_last(served: Served) -> None:
+    # The client of OutbackCDX in UKWA's Heritrix: column 1 of the last line; anything but 200 is
+    # asked again and again; its POST of new lines is refused here.
+    with httpx.Client(base_url=served.bytes) as client:
+        last = client.get("/web/cdx", params={"url": AT}).text.splitlines()[-1].split(" ")
+        assert (len(last), last[1][:8], last[2]) == (11, "20261121", AT)
+        for output in ("cdxj", "json"):
+            assert AT in client.get("/web/cdx", params={"url": AT, "output": output}).text
+        nothing = client.get("/web/cdx", params={"url": f"{AT}x"})
+        assert (nothing.status_code, nothing.text) == (200, "")
+        assert client.post("/web/cdx", content=" ".join(last)).status_code == 405
+
+
+def test_cdx_resolves_revisits_where_that_is_asked(served: Served) -> None:
+    with httpx.Client(base_url=served.bytes) as client:
+
+        def lines(**more: str) -> list[list[str]]:
+            text = client.get("/web/cdx", params={"url": COLON_AT, **more}).text
+            return [line.split(" ") for line in text.splitlines()]
+
+        assert lines()[1][3] == "warc/revisit"
+        first, again = lines(resolveRevisits="true")
+        assert first[11:] == ["-", "-", "-"]
+        assert again[3:5] == first[3:5]
+        assert again[11:] == first[8:11]
+        named = lines(resolveRevisits="true", fl="mimetype,length", limit="-1")
+        assert named == [[first[3], again[8]]]
+
+
 def test_memento_addresses_are_read_by_an_independent_reader(served: Served) -> None:
     with httpx.Client(base_url=served.bytes) as client:
         gate = client.get(
@@ -166,9 +247,31 @@ def test_memento_addresses_are_read_by_an_independent_reader(served: Served) -> 
         assert near.headers["location"] == str(newest.url)
         told = client.get(f"/web/timemap/json/{AT}").json()["mementos"]["list"]
         assert [one["uri"] for one in told] == [gate.headers["location"], str(newest.url)]
+        for quoted in (quote(AT), quote(AT, safe="")):
+            assert client.get(f"/web/{quoted}").headers["location"] == str(newest.url)
         assert client.get(f"/web/{AT}x").status_code == 404
         bad = client.get(f"/web/{AT}", headers={"Accept-Datetime": "yesterday"})
         assert bad.status_code == 400
+
+
+def test_a_captured_redirect_is_a_memento_that_leads_to_the_next(tmp_path: Path) -> None:
+    store = Store(tmp_path / "archive")
+    store.put(store.fut(pdf("moved"), hops=1, futli="http://x.example/old"))
+    hop_at = "http://x.example/old?hop=0"  # as the store names it
+    with (
+        serving(store, tmp_path / "withheld") as served,
+        httpx.Client(base_url=served.bytes) as client,
+    ):
+        gate = client.get(f"/web/{hop_at}")
+        hop = client.get(gate.headers["location"])
+        assert hop.is_redirect
+        assert hop.headers["memento-datetime"]
+        assert hop.links["original"]["url"] == hop_at
+        last = client.get(hop.headers["location"], follow_redirects=True)
+        assert last.content == pdf("moved")
+        for page, status in (("", 200), ("1/", 200), ("2/", 404)):
+            answer = client.get(f"/web/timemap/link/{page}{hop_at}")
+            assert answer.status_code == status
 
 
 CDX = {
@@ -240,15 +343,6 @@ def test_cdx_is_resumed_where_it_ended(served: Served) -> None:
         assert told == {"pages": 1, "pageSize": 1, "blocks": 1}
         last = client.get("/web/cdx", params={**asked, "output": "json"}).text.splitlines()[-1]
         assert list(json.loads(last)) == ["resumeKey"]
-
-
-def test_lines_have_the_columns_of_outbackcdx(served: Served) -> None:
-    line = httpx.get(f"{served.bytes}/web/cdx?url={quote(AT, safe='')}").text.splitlines()[0]
-    columns = line.split(" ")
-    assert len(columns) == 11
-    assert columns[2] == AT
-    for output in ("cdxj", "json"):
-        assert AT in httpx.get(f"{served.bytes}/web/cdx?url={AT}&output={output}").text
 
 
 @pytest.mark.parametrize(

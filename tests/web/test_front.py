@@ -140,6 +140,14 @@ def test_a_paper_tells_its_life(client: httpx.Client, front: Served) -> None:
     assert len(told["timeline"]) == 4
 
 
+def test_a_capture_shows_its_head_line_by_line(client: httpx.Client) -> None:
+    paper = quote(TITLED, safe="")
+    capture = client.get(f"/api/v1/papers/{paper}").json()["captures"][0]["record"]
+    text = client.get(f"/papers/{paper}/captures/{capture}").text
+    assert re.search(r"<pre[^>]*>HTTP/1\.1 200 OK\nContent-Type: [^\\]*</pre>", text)
+    assert f"A capture of {TITLED}" in text
+
+
 def test_a_paper_lives_without_its_warc(client: httpx.Client, front: Served) -> None:
     page = client.get(f"/papers/{quote(GONE, safe='')}")
     assert page.status_code == 200

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
+import re
 import socket
 import sys
 import sysconfig
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,13 +21,14 @@ import pytest
 import uvicorn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from starlette.responses import Response
 
 import lafka
 from lafka.web.app import Web
 from lafka.web.connections import PatientProtocol, config
 from tests.stores import Store, pdf
 from tests.waiting import LIMIT
-from tests.web.inside import BYTES, PAGES, REPLAYWEB, ask, inside, noted, outside
+from tests.web.inside import BYTES, PAGES, REPLAYWEB, answer_of, ask, inside, noted, outside
 from tests.web.served import BIG, FUTLI, PID, filled
 
 SECRET = b"what nobody may read"
@@ -97,6 +101,29 @@ def test_papers_are_read_meanwhile(web: Web, store: Store) -> None:
     assert [path for _, _, path, _ in notes if isinstance(path, str) and "/" not in path] == [
         "suwaf", "RePEc", "abc", "wpaper", "1.json", "warc", "RePEc", "abc", "wpaper", "1.warc",
     ]  # fmt: skip
+
+
+def test_sixty_four_may_search_at_once_and_others_are_told_to_come_again(
+    store: Store, tmp_path: Path
+) -> None:
+    gate = threading.Event()
+
+    def search(*_: object) -> Response:
+        assert gate.wait(60)
+        return Response("found")
+
+    async def asked(web: Web) -> list[int]:
+        asking = [asyncio.create_task(answer_of(web, PAGES, b"/search")) for _ in range(65)]
+        done, _ = await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
+        assert [one.result()[0] for one in done] == [503]
+        gate.set()
+        return [status for status, _ in await asyncio.gather(*asking)]
+
+    with inside(store, tmp_path) as web:
+        pages = web._origins[PAGES]
+        route = re.compile("/search"), search
+        web._origins[PAGES] = replace(pages, routes=[route], slow=frozenset({search}))
+        assert sorted(asyncio.run(asked(web))) == [200] * 64 + [503]
 
 
 # Links -------------------------------------------------------------------------------------
