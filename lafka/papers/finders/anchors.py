@@ -59,6 +59,15 @@ def _names_another(text: str, found: dict[str, Words]) -> bool:
     return any(not words.of_text(word) for word in named)
 
 
+def _another(page: Page) -> tuple[str, float] | None:
+    """Return what a link with a name of its own has against it on *page*, as a rule."""
+    if has_metas(page):
+        return None
+    if signs_of_a_paper(page) > 1:
+        return "names-other", weights.NAMES_OTHER
+    return "names-another", weights.NAMES_ANOTHER
+
+
 def anchors(page: Page) -> Iterator[Candidate]:
     """Every ``<a>`` with an http address, and buttons and options that hold one."""
     scorer = Scorer(page)
@@ -170,13 +179,7 @@ class Scorer:
         self._near: dict[etree._Element, tuple[tuple[str, float], ...]] = {}
         self._containers: dict[etree._Element, tuple[etree._Element, ...]] = {}
         self._around_title = self._ancestors_of_title()
-        self._another = (
-            None
-            if has_metas(page)
-            else ("names-other", weights.NAMES_OTHER)
-            if signs_of_a_paper(page) > 1
-            else ("names-another", weights.NAMES_ANOTHER)
-        )
+        self._another = _another(page)
 
     def candidate(self, element: Element, url: str, found_by: str) -> Candidate:
         return _candidate(element, url, found_by, self.score(element, url))

@@ -97,10 +97,14 @@ def with_features(
     others = [c for c in found if c.found_by != CITATION_PDF_URL]
     first = others[0] if others else None
     best = first.score if first else SCORE_MIN
-    key = urls.twin_key(first.url) if first else ""
-    rivals = (c for c in others[1:] if urls.twin_key(c.url) != key and c.place != first.place)
-    second = next((c.score for c in rivals), SCORE_MIN)
+    second = next((c.score for c in others[1:] if first and _is_rival(c, first)), SCORE_MIN)
     return [(c, features(c, second if c is first else best, kind)) for c in found]
+
+
+def _is_rival(candidate: Candidate, first: Candidate) -> bool:
+    """Return whether a link leads to another file than *first*: no viewer that it was made from."""
+    apart = candidate.place != first.place or first.place < 0
+    return apart and urls.twin_key(candidate.url) != urls.twin_key(first.url)
 
 
 def believed(found: Sequence[Candidate], kind: PageKind) -> list[Candidate]:
@@ -169,9 +173,8 @@ def _lost(candidate: Candidate) -> float:
 
 def _is_file(candidate: Candidate) -> bool:
     """Return whether a link leads to a file, and no more than its place speaks against it."""
-    against = not signs.NO_FILE.isdisjoint(candidate.reasons) or signs.says_against(
-        candidate.reasons
-    )
+    reasons = candidate.reasons
+    against = not signs.NO_FILE.isdisjoint(reasons) or signs.says_against(reasons)
     return candidate.score - _lost(candidate) >= weights.LONE and not against
 
 

@@ -69,7 +69,8 @@ _BY_HEADING = {
         r"|投稿規定|^(?:house )?style(?: guide| sheet)?$|^cookies?(?: policy)?$"
         r"|^privacy(?: policy| notice| statement)?$|^terms (?:of|and) \w+$|^datenschutz\w*$"
         r"|^(?:about|contact)(?: us| (?:the|this) \w+)?$|^yazım kuralları|^makale gönder"
-        r"|투고|شروط النشر|قواعد النشر|^pokyny (?:pro|autor)|^правила (?:для|оформления|подачи|направления|публикации)|^требования к"
+        r"|투고|شروط النشر|قواعد النشر|^pokyny (?:pro|autor)|^требования к"
+        r"|^правила (?:для|оформления|подачи|направления|публикации)"
         r"|^(?:wymogi|wytyczne|zasady) (?:dla|publik|redak)|^richtlijnen voor|för författare"
         r"|^(?:diretrizes|directrices|instruções|indicaciones) (?:para|a)\b|^norme redaz"
         r"|(?:consignes|recommandations) aux auteurs|^istruzioni per|^instructions pour"
@@ -89,10 +90,12 @@ _BY_HEADING = {
     ),
     PageKind.DATASET: r"^data ?sets?\b|^data (?:from|for):|^replication (?:data|package|files)",
     PageKind.HOME: (
-        r"^(?:curriculum vit(?:ae|æ)|c\.?v\.?|vita|lebenslauf|curr[íi]culo?)(?: (?:of|von|de)\b.*)?$"
+        r"^(?:curriculum vit(?:ae|æ)|c\.?v\.?|vita|lebenslauf|curr[íi]culo?)"
+        r"(?: (?:of|von|de)\b.*)?$"
     ),
     PageKind.POST: (
-        r"^(?:\w+ ){0,2}(?:conference|congress|meeting|workshop|symposium|assembly)(?: (?:of|on)\b.*)?$"
+        r"^(?:\w+ ){0,2}(?:conference|congress|meeting|workshop|symposium|assembly)"
+        r"(?: (?:of|on)\b.*)?$"
         r"|^press (?:release|conference)|^(?:jahres)?tagung\b|^journées d|^colloque\b|^jornadas?\b"
         r"|^(?:seminar|project|workshop|event|lecture) ?:|\bvacanc(?:y|ies)\b|^stellenausschreibung"
         r"|\b(?:post-?doc\w*|faculty|professor|research) positions?\b"
@@ -142,9 +145,9 @@ _ABSTRACT = re.compile(
 )
 # What rules for authors ask of an abstract: "at most 200 words".
 _WORD_LIMIT = re.compile(
-    r"(?:abstr[ae][ck]?t|résumé|resum[eo]|öz\b|аннотаци|реферат|zusammenfassung|samenvatting|초록|摘要|要旨|چکیده)"
-    r".{0,50}?\d{2,3} ?(?:words\b|wörter|mots\b|palabras|palavras|parole\b|woorden|ord\b|słów|slov|слов\b|kelime"
-    r"|字以内|자 이내|字程度|کلمه|كلمة)",
+    r"(?:abstr[ae][ck]?t|résumé|resum[eo]|öz\b|аннотаци|реферат|zusammenfassung|samenvatting"
+    r"|초록|摘要|要旨|چکیده).{0,50}?\d{2,3} ?(?:words\b|wörter|mots\b|palabras|palavras|parole\b"
+    r"|woorden|ord\b|słów|slov|слов\b|kelime|字以内|자 이내|字程度|کلمه|كلمة)",
     re.IGNORECASE,
 )
 _OF_YEAR = re.compile(r"[\s,:–-]+(?:19|20)\d\d$")  # a list's heading names its year

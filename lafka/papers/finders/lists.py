@@ -44,16 +44,20 @@ PART = re.compile(
 )
 # What pages of a paper say beside its title; each line is a sign of its own.
 _DESCRIBED = tuple(
-    re.compile(text, re.IGNORECASE)
-    for text in (
-        r"\babstracts?\b|zusammenfassung|résumé|resum[eo]n?\b|riassunto|аннотаци|реферат|streszczenie"
-        r"|\böz(?:et)?\b|چکیده|要旨|概要|摘要|초록|الملخص",
-        r"\bkey ?words|mots[- ]cl|palabras clave|palavras|ключевые|anahtar kel|\bjel\b",
-        r"\bdoi\b|\b10\.\d{4,}/|\bhdl\b|\bcit(?:e|ation)\b|\bpp\. ?\d",
-        r"working paper|discussion paper|staff report|(?:arbeits|diskussions)papier"
-        r"|documentos? de trabajo|documents? de travail|temi di discussione|pre-?print|препринт|серия"
-        r"|ワーキングペーパー|\bthesis\b|dissertation|\bforthcoming\b|job market paper"
-        r"|(?:accepted|published|submitted) version",
+    re.compile("|".join(words), re.IGNORECASE)
+    for words in (
+        (
+            r"\babstracts?\b|zusammenfassung|résumé|resum[eo]n?\b|riassunto|аннотаци|реферат",
+            r"streszczenie|\böz(?:et)?\b|چکیده|要旨|概要|摘要|초록|الملخص",
+        ),
+        (r"\bkey ?words|mots[- ]cl|palabras clave|palavras|ключевые|anahtar kel|\bjel\b",),
+        (r"\bdoi\b|\b10\.\d{4,}/|\bhdl\b|\bcit(?:e|ation)\b|\bpp\. ?\d",),
+        (
+            r"working paper|discussion paper|staff report|(?:arbeits|diskussions)papier",
+            r"documentos? de trabajo|documents? de travail|temi di discussione|pre-?print|препринт",
+            r"серия|ワーキングペーパー|\bthesis\b|dissertation|\bforthcoming\b|job market paper",
+            r"(?:accepted|published|submitted) version",
+        ),
     )
 )
 _AUTHORS = re.compile(

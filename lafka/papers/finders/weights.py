@@ -156,7 +156,8 @@ TEXT: tuple[Words, ...] = (
             "apêndice", "anexo", "appendice", "приложение", "дополнительные материалы", "додатки",
             "ek dosya", "ekler", "załącznik", "peer review file", "review history",
             "reporting summary", "transparent peer review", "reviewer comments", "decision letter",
-            "code", "source code", "questionnaire", "codebook", "code book", "readme", "data dictionary", "infographic", "audio", "transcript",
+            "code", "source code", "questionnaire", "codebook", "code book", "readme",
+            "data dictionary", "infographic", "audio", "transcript",
             "补充材料", "附录", "附件",
         ),
     ),
@@ -251,8 +252,8 @@ TEXT: tuple[Words, ...] = (
             "prüfungsordnung", "nutzungsbedingungen", "geschäftsbericht", "rapport annuel",
             "rapport d activité", "informe anual", "memoria anual", "relatório anual",
             "relazione annuale", "годовой отчет", "full programme", "full program", "methodology",
-            "modelo de artigo", "modelo de artículo", "plantilla", "guide", "guía", "guia", "anleitung",
-            "kılavuz", "call", "full text of the call", "the call", "job description",
+            "modelo de artigo", "modelo de artículo", "plantilla", "guide", "guía", "guia",
+            "anleitung", "kılavuz", "call", "full text of the call", "the call", "job description",
         ),
     ),
 )  # fmt: skip
@@ -272,10 +273,12 @@ LITTLE = frozenset({
     "this", "that", "these", "your", "their", "from", "with", "about", "into", "over", "para",
     "sobre", "pour", "dans", "sur", "aux", "und", "oder", "durch", "nach", "della", "delle",
     "degli", "alla", "free", "official", "acesse", "pages", "page", "seiten", "the",
-    "język", "polski", "angielski", "español", "inglés", "português", "inglês", "français", "anglais",
-    "deutsch", "englisch", "italiano", "inglese", "türkçe", "ingilizce", "русский", "английский",
-    "українська", "hrvatski", "magyar", "bahasa", "indonesia", "english", "german", "french",
-    "spanish", "another", "window", "portuguese", "italian", "russian", "chinese", "japanese", "polish", "screen", "reader", "read", "complete", "attachment", "attached", "high", "resolution", "latest",
+    "język", "polski", "angielski", "español", "inglés", "português", "inglês", "français",
+    "anglais", "deutsch", "englisch", "italiano", "inglese", "türkçe", "ingilizce", "русский",
+    "английский", "українська", "hrvatski", "magyar", "bahasa", "indonesia", "english", "german",
+    "french", "spanish", "another", "window", "portuguese", "italian", "russian", "chinese",
+    "japanese", "polish", "screen", "reader", "read", "complete", "attachment", "attached", "high",
+    "resolution", "latest",
 })  # fmt: skip
 BUTTON_REST = 2  # words of a topic beside the words against it that a button still has
 NAMES_ANOTHER = -4.0  # a text with a name of its own, on a page that describes no paper
