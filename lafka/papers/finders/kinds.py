@@ -221,14 +221,16 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
     for kind, pattern in _BY_SCHEMA:
         if source and pattern.search(source):
             return kind
+    address = urls.path_and_query(page.url)
     for kind, pattern in _HEADINGS:
+        if kind is PageKind.POST and _PAPER_ADDRESS.search(address):
+            continue  # a paper on a conference, or its proceedings
         if any(map(pattern.search, _headings(page, heading, kind))) and not (
             kind is PageKind.LIST and _has_one_paper(page)
         ):
             return kind
     if _WORD_LIMIT.search(page.visible):
         return PageKind.SUBMISSION
-    address = urls.path_and_query(page.url)
     if _HOME.fullmatch(address):
         return PageKind.HOME
     named = next((kind for kind, pattern in _ADDRESSES if pattern.search(address)), None)
