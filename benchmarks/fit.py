@@ -1,6 +1,6 @@
 """Fit or check the probability of lafka/papers/finders/belief.py on labelled pages.
 
-    python benchmarks/fit.py --splaps DIR [--own tests/pages] [--write]
+    python benchmarks/fit.py --splaps DIR [--own tests/pages] [--write] [--ablate]
 
 ``DIR`` is a folder as in ``finders.py``. Each page counts as it came and stripped of what names its
 PDF (``stripped.py``). Folds are by host: no page is judged by weights that saw its site. A fifth of
@@ -8,7 +8,8 @@ the hosts of DIR is never fitted on: what is printed of it is what the weights m
 nobody saw. Features without a weight in belief.py are new. Of the hand's weights, of weights fitted
 without and with the new features, all on pages held out, the Brier score is printed, and of the
 last a table of ten bins. ``--write`` puts weights fitted on all but the unseen fifth into
-belief.py, and refuses where they are worse on pages held out than the others.
+belief.py, and refuses where they are worse on pages held out than the others. ``--ablate`` prints
+what fits on pages held out lose where a group of features is left out.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from stripped import stripped
 
 from lafka.papers.finders import belief, urls
 from lafka.papers.finders.finding import gathered
+from lafka.papers.finders.weights import BELIEVED
 
 FOLDS = 4
 UNSEEN = 4  # the fold of the hosts that are never fitted on, beside those
@@ -34,6 +36,14 @@ ROUNDS = 12
 PULL = 0.0002  # how hard a weight is drawn to the hand's, for each candidate
 LEAST = -4.5  # a score below it is no candidate that anybody asks for
 MODEL = Path(belief.__file__)
+GROUPS = {
+    "nothing": (),
+    "the score of the hand's rules": ("score",),
+    "the lead over other files": ("lead",),
+    "the kind of the page, its only file": ("unowned", "only"),
+    "what metas name": ("cited", "guessed"),
+    "what words and identifiers say": ("own", "evidence", "supplement", "against", "elsewhere"),
+}
 Row = tuple[int, dict[str, float], int]
 Weights = dict[str, float]
 
@@ -119,6 +129,21 @@ def held_out(data: Sequence[Row], names: Sequence[str]) -> list[Guess]:
     return guesses
 
 
+def ablation(data: Sequence[Row], names: Sequence[str]) -> str:
+    """The table of what is lost on pages held out without each of ``GROUPS``.
+
+    Counted are candidates: right ones that are not believed, and others that are.
+    """
+    lines = ["| left out | Brier score | right, not believed | others believed |",
+             "| --- | ---: | ---: | ---: |"]  # fmt: skip
+    for group, left in GROUPS.items():
+        guesses = held_out(data, [name for name in names if name not in left])
+        denied = sum(right and p < BELIEVED for p, right in guesses)
+        wrong = sum(not right and p >= BELIEVED for p, right in guesses)
+        lines.append(f"| {group} | {brier(guesses):.4f} | {denied} | {wrong} |")
+    return "\n".join(lines)
+
+
 def written(weights: Weights) -> None:
     lines = [f'    "{name}": {weight:.3f},' for name, weight in weights.items()]
     block = "\n".join(["# <fit>", "WEIGHTS = {", *lines, "}", "# </fit>"])
@@ -131,12 +156,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--splaps", type=Path, required=True, help="splaps.tsv and pages/")
     parser.add_argument("--own", type=Path, help="a folder of pages with verdicts on top")
     parser.add_argument("--write", action="store_true", help="put the fitted weights in place")
+    parser.add_argument("--ablate", action="store_true", help="leave out groups of features")
     options = parser.parse_args(argv)
     data = rows([*load(options.splaps), *(own(options.own) if options.own else ())])
     seen = [row for row in data if row[0] != UNSEEN]
     unseen = [row for row in data if row[0] == UNSEEN]
     names = [*data[0][1]]
     known = [name for name in names if name in belief.WEIGHTS]
+    if options.ablate:
+        print(ablation(seen, names))
+        return
     weights = fitted(seen, names)
     hand, before, after = judged(seen, belief.PRIOR), held_out(seen, known), held_out(seen, names)
     told = {

@@ -11,12 +11,27 @@ import pytest
 from lafka.papers import Archive
 from lafka.pids import SCHEMES
 from tests.crawls.running import check, crawl, outcomes, scrapy
-from tests.papers.crawling.test_insides import PAPER, TITLE, VITA
+from tests.papers.crawling.test_insides import PAPER, PROSE, TITLE, VITA
+from tests.sites.made_pdfs import Leaf, Text, made
 from tests.sites.papers import MAIN, SmallSite, as_pdf, link, page
 from tests.sites.server import reply
 
 pytest.importorskip("pypdfium2")
 PID = "RePEc:tst:papers:"
+OTHER_TITLE = Text(said="Trade in vellum and what came of it in the north", size=17)
+ANOTHER = made([Leaf(lines=(OTHER_TITLE, *PROSE)), *[Leaf(lines=PROSE)] * 3])
+SHEET = made(
+    [
+        Leaf(
+            lines=(
+                Text(said="Application form"),
+                Text(said=TITLE),
+                Text(said="Name: _____ Date: _____"),
+                Text(said="Please complete and return. Signature: ______"),
+            )
+        )
+    ]
+)
 HEAD = f"<title>{TITLE}</title><meta name=citation_title content='{TITLE}'>"
 
 
@@ -57,6 +72,28 @@ def test_what_is_seen_inside_makes_the_label_and_can_be_rebuilt(tmp_path: Path) 
         path.unlink()
     subprocess.run(scrapy(["rebuild"], [], {"LAFKA_ARCHIVE": archive}), check=True)
     assert {path: path.read_bytes() for path in suwafs} == suwafs
+
+
+def bare(href: str) -> bytes:
+    """A page that shows nothing of a paper but a title, with one link that says nothing."""
+    title = f"<title>{TITLE}</title><h1>{TITLE}</h1>"
+    return f"<!doctype html>{title}<p>Text.</p><a href={href}>Press</a>".encode()
+
+
+def test_on_a_page_that_is_not_clear_what_is_inside_decides(tmp_path: Path) -> None:
+    archive = tmp_path / "a"
+    pdfs = {"a": PAPER, "b": VITA, "c": ANOTHER, "d": SHEET}
+    with SmallSite((MAIN,), 0) as site:
+        for name, data in pdfs.items():
+            site.routes[f"/{name}.pdf"] = as_pdf(data)
+            site.routes[f"/{name}"] = reply(bare(f"/{name}.pdf"))
+        (tmp_path / "list.tsv").write_text(list_of(site, *pdfs))
+        assert not crawl(archive, tmp_path / "list.tsv").troubles()
+    check(archive)
+    ends = {line["pid"].removeprefix(PID): line["outcome"] for line in outcomes(archive)[0]}
+    assert ends == {"a": "fut", "b": "splap-only", "c": "splap-only", "d": "splap-only"}
+    assert Archive(archive).fut(f"{PID}a").read() == PAPER
+    assert [(e["inside"], e.get("label", "")) for e in entries(archive, "a")] == [("title", "")]
 
 
 def entries(archive: Path, name: str) -> list[dict[str, str]]:

@@ -12,7 +12,7 @@ from lxml import etree
 
 from lafka.papers.candidates import REWRITE, Candidate
 from lafka.papers.finders import urls, weights, words
-from lafka.papers.finders.lists import describes_a_paper, telling, told_apart
+from lafka.papers.finders.lists import PART, has_metas, signs_of_a_paper, telling, told_apart
 from lafka.papers.finders.pages import Element, Page, text_of
 from lafka.papers.finders.rules import Score, Words
 
@@ -51,10 +51,21 @@ _NEVER = frozenset(weights.NEVER_HOSTS)
 
 def _names_another(text: str, found: dict[str, Words]) -> bool:
     """Return whether a text with the lists *found* names a file: ``Floor plan (PDF)``."""
-    if "says-pdf" not in found or not _OF_PAPER.isdisjoint(found) or _FILE_NAME.match(text):
+    if "says-pdf" not in found or not _OF_PAPER.isdisjoint(found):
+        return False
+    if ".pdf" in text.lower() or PART.match(text):
         return False
     named = (w for w in telling(text) if len(w) > 3 and w not in weights.LITTLE)
     return any(not words.of_text(word) for word in named)
+
+
+def _another(page: Page) -> tuple[str, float] | None:
+    """Return what a link with a name of its own has against it on *page*, as a rule."""
+    if has_metas(page):
+        return None
+    if signs_of_a_paper(page) > 1:
+        return "names-other", weights.NAMES_OTHER
+    return "names-another", weights.NAMES_ANOTHER
 
 
 def anchors(page: Page) -> Iterator[Candidate]:
@@ -168,7 +179,7 @@ class Scorer:
         self._near: dict[etree._Element, tuple[tuple[str, float], ...]] = {}
         self._containers: dict[etree._Element, tuple[etree._Element, ...]] = {}
         self._around_title = self._ancestors_of_title()
-        self._is_described = describes_a_paper(page)
+        self._another = _another(page)
 
     def candidate(self, element: Element, url: str, found_by: str) -> Candidate:
         return _candidate(element, url, found_by, self.score(element, url))
@@ -255,8 +266,8 @@ class Scorer:
             found = words.of_text(text) if text and not _URL_TEXT.match(text) else {}
             if _NUMBERED.search(text) and not _OF_ISSUE.search(text):
                 score.add("says-number", weights.SAYS_NUMBER)
-            elif not self._is_described and _names_another(text, found):
-                score.add("names-another", weights.NAMES_ANOTHER)
+            elif self._another and _names_another(text, found):
+                score.add(*self._another)
         for name, rule in found.items():
             score.add(name, rule.weight)
         if len(text) > weights.LONG_TEXT:

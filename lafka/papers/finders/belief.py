@@ -22,28 +22,29 @@ from lafka.papers.finders.ranking import judged, merged
 from lafka.papers.finders.weights import BELIEVED, PROMISED
 
 SCORE_MIN, SCORE_MAX = -6.0, 14.0  # beyond them a score says no more
+SURE = 0.999  # nothing is surer before its bytes are seen
 LEAD_MIN, LEAD_MAX = -8.0, 4.0
 
 PRIOR = {
     "bias": -3.3, "score": 0.62, "lead": 0.43, "cited": 2.0, "own": -1.0, "evidence": 2.0,
     "supplement": -3.0, "elsewhere": 0.5, "against": -4.0, "guessed": 4.0, "only": 1.0,
-    "unowned": -6.0,
+    "unowned": -9.0,
 }  # fmt: skip
 """The hand's weights, which saw no page: fitted ones are drawn to them."""
 # <fit>
 WEIGHTS = {
-    "bias": -5.106,
-    "score": 0.594,
-    "lead": 0.432,
-    "cited": 2.037,
-    "own": -1.229,
-    "evidence": 2.350,
-    "supplement": -3.018,
-    "elsewhere": 0.829,
-    "against": -3.439,
-    "guessed": 2.963,
-    "only": 1.445,
-    "unowned": -6.001,
+    "bias": -4.988,
+    "score": 0.613,
+    "lead": 0.466,
+    "cited": 2.034,
+    "own": -1.559,
+    "evidence": 2.366,
+    "supplement": -3.014,
+    "elsewhere": 0.887,
+    "against": -3.594,
+    "guessed": 2.879,
+    "only": 1.410,
+    "unowned": -7.639,
 }
 # </fit>
 
@@ -99,16 +100,21 @@ def with_features(
     others = [c for c in found if c.found_by != CITATION_PDF_URL]
     first = others[0] if others else None
     best = first.score if first else SCORE_MIN
-    key = urls.twin_key(first.url) if first else ""
-    second = next((c.score for c in others[1:] if urls.twin_key(c.url) != key), SCORE_MIN)
+    second = next((c.score for c in others[1:] if first and _is_rival(c, first)), SCORE_MIN)
     return [(c, features(c, second if c is first else best, kind)) for c in found]
+
+
+def _is_rival(candidate: Candidate, first: Candidate) -> bool:
+    """Return whether a link leads to another file than *first*: no viewer that it was made from."""
+    apart = candidate.place != first.place or first.place < 0
+    return apart and urls.twin_key(candidate.url) != urls.twin_key(first.url)
 
 
 def believed(found: Sequence[Candidate], kind: PageKind) -> list[Candidate]:
     """The candidates of a page of *kind*, likeliest first, with all that follows from that."""
     weighed = []
     for candidate, values in with_features(found, kind):
-        likely = round(probability(values), 3)
+        likely = min(round(probability(values), 3), SURE)
         label = _label(candidate, likely)
         weighed.append(replace(candidate, probability=likely, label=label))
     weighed.sort(key=_order)
@@ -160,12 +166,18 @@ def _with_only_file(found: Sequence[Candidate], kind: PageKind) -> list[Candidat
 
 def _lost(candidate: Candidate) -> float:
     """Return what the place of a link did to its score."""
-    return sum(weight for name, weight in _PLACED.items() if name in candidate.reasons)
+    asked = not signs.ASKED.isdisjoint(candidate.reasons)
+    return sum(
+        weight
+        for name, weight in _PLACED.items()
+        if name in candidate.reasons and (asked or name != "under-related")
+    )
 
 
 def _is_file(candidate: Candidate) -> bool:
     """Return whether a link leads to a file, and no more than its place speaks against it."""
-    against = not signs.NO_FILE.isdisjoint(candidate.reasons)
+    reasons = candidate.reasons
+    against = not signs.NO_FILE.isdisjoint(reasons) or signs.says_against(reasons)
     return candidate.score - _lost(candidate) >= weights.LONE and not against
 
 

@@ -30,7 +30,7 @@ _PLAIN = re.compile(
 )
 _CHARSETS = re.compile(rb"<meta\b[^<>]{0,200}charset[^<>]{0,200}>", re.IGNORECASE)
 MAX_TAGS = 12
-_PROBABILITY = 0.999  # what belief.WEIGHTS give it
+_PROBABILITY = 0.999  # belief.SURE, without the tables there
 _SCORE = 30.0  # weights.CITATION_PDF_URL, without the tables there
 
 

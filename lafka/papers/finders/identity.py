@@ -25,7 +25,7 @@ _ISSN = re.compile(r"\d{4}-\d{3}[\dxX]")
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"\d+")
 _SUFFIX = re.compile(
-    r"(?:[./](?:full|abstract|abs|short|long|html?|xhtml|php|aspx?|jsp|summary|fulltext(?:\.html)?"
+    r"(?:[./](?:full|abstract|abs|short|long|html?|xhtml|xml|php|aspx?|jsp|summary|fulltext(?:\.html)?"
     r"|full-text|article-info|metrics|citation|references|figures|index|export|meta|info))+/?$"
 )
 _LEADING = re.compile(r"/(?:full|abs|abstract|epdf|reader)/(?=10\.\d{4}|pii/|\d+/?$)")

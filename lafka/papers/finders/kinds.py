@@ -10,8 +10,15 @@ from lafka.papers.candidates import Candidate
 from lafka.papers.finders import urls
 from lafka.papers.finders.ends import PageVerdict
 from lafka.papers.finders.identity import key
-from lafka.papers.finders.lists import ONE_OF_MANY, describes_a_paper, has_authors
-from lafka.papers.finders.pages import MAX_TEXT, TITLE_METAS, Page, text_of, without_owner
+from lafka.papers.finders.lists import ONE_OF_MANY, signs_of_a_paper
+from lafka.papers.finders.pages import (
+    MAX_TEXT,
+    PARTS_OF_TITLE,
+    TITLE_METAS,
+    Page,
+    text_of,
+    without_owner,
+)
 
 
 class PageKind(StrEnum):
@@ -61,7 +68,12 @@ _BY_HEADING = {
         r"|directrices para|^hinweise für|^normas (?:para|de)|norme per|для авторов|نویسندگان"
         r"|投稿規定|^(?:house )?style(?: guide| sheet)?$|^cookies?(?: policy)?$"
         r"|^privacy(?: policy| notice| statement)?$|^terms (?:of|and) \w+$|^datenschutz\w*$"
-        r"|^(?:about|contact)(?: us| (?:the|this) \w+)?$"
+        r"|^(?:about|contact)(?: us| (?:the|this) \w+)?$|^yazım kuralları|^makale gönder"
+        r"|투고|شروط النشر|قواعد النشر|^pokyny (?:pro|autor)|^требования к"
+        r"|^правила (?:для|оформления|подачи|направления|публикации)"
+        r"|^(?:wymogi|wytyczne|zasady) (?:dla|publik|redak)|^richtlijnen voor|för författare"
+        r"|^(?:diretrizes|directrices|instruções|indicaciones) (?:para|a)\b|^norme redaz"
+        r"|(?:consignes|recommandations) aux auteurs|^istruzioni per|^instructions pour"
     ),
     PageKind.ISSUE: (
         r"table of contents|^current issue|^latest issue|^contents of|^(?:issue|heft|numéro) \d"
@@ -77,6 +89,17 @@ _BY_HEADING = {
         r"|publikationen$|^list of|^all (?:papers|issues|articles|publications)|^archives?$"
     ),
     PageKind.DATASET: r"^data ?sets?\b|^data (?:from|for):|^replication (?:data|package|files)",
+    PageKind.HOME: (
+        r"^(?:curriculum vit(?:ae|æ)|c\.?v\.?|vita|lebenslauf|curr[íi]culo?)"
+        r"(?: (?:of|von|de)\b.*)?$"
+    ),
+    PageKind.POST: (
+        r"^(?:\w+ ){0,2}(?:conference|congress|meeting|workshop|symposium|assembly)"
+        r"(?: (?:of|on)\b.*)?$"
+        r"|^press (?:release|conference)|^(?:jahres)?tagung\b|^journées d|^colloque\b|^jornadas?\b"
+        r"|^(?:seminar|project|workshop|event|lecture) ?:|\bvacanc(?:y|ies)\b|^stellenausschreibung"
+        r"|\b(?:post-?doc\w*|faculty|professor|research) positions?\b"
+    ),
 }
 _HEADINGS = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_HEADING.items())
 _BY_ADDRESS = {
@@ -91,9 +114,15 @@ _BY_ADDRESS = {
     PageKind.ISSUE: (
         r"/toc/|/issue/(?:view|current|archive)|/volumes?-and-issues|/issues?/\d+/?$"
         r"|/volumes/\d+/issues/\d+/?$|/current-?issue"
+        r"|/(?:19|20)\d\d[-/](?:no|n|i|issue|heft)?-?\d\d?/?$"
+        r"|/(?:heft|numero|numer|edicoes|edicao|ausgabe|fascicolo|sayi)[/-]\d[\d-]*/?$"
     ),
     PageKind.DATASET: r"/datasets?/",
-    PageKind.POST: r"/(?:blog|blogs|news|posts?|press-releases?)/",
+    PageKind.POST: (
+        r"/(?:blogs?|news|posts?|press-releases?|teaching|courses?|lectures?|lehre|jobs?|vacanc\w+"
+        r"|careers?|events?|seminars?|aide|hilfe|help|services?|products?|shop|press|acts?|laws?|gesetze)/"
+    ),
+    PageKind.HOME: r"/(?:cv|vitae?|lebenslauf|curriculum(?:-?vitae)?)(?:\.\w{3,5})?/?$",
     PageKind.LIST: (
         r"/(?:publications|papers|working-?papers|publikationen|research|browse)(?:/|\.\w{3,5})?$"
     ),
@@ -114,10 +143,18 @@ _HOME = re.compile(
 _ABSTRACT = re.compile(
     r"\babstract\b|zusammenfassung|résumé|resumen|resumo|аннотация|riassunto", re.I
 )
+# What rules for authors ask of an abstract: "at most 200 words".
+_WORD_LIMIT = re.compile(
+    r"(?:abstr[ae][ck]?t|résumé|resum[eo]|öz\b|аннотаци|реферат|zusammenfassung|samenvatting"
+    r"|초록|摘要|要旨|چکیده).{0,50}?\d{2,3} ?(?:words\b|wörter|mots\b|palabras|palavras|parole\b"
+    r"|woorden|ord\b|słów|slov|слов\b|kelime|字以内|자 이내|字程度|کلمه|كلمة)",
+    re.IGNORECASE,
+)
 _OF_YEAR = re.compile(r"[\s,:–-]+(?:19|20)\d\d$")  # a list's heading names its year
 MAX_HEADING = 7  # words of a heading that names a kind; longer ones are titles
 MAX_TITLES = 4
 MIN_TITLE_WORDS = 4  # of a title that no meta gives: a site's name has fewer
+_OF_ADDRESS = frozenset({"own-number", "own-address"})
 _WALLS = frozenset({"bot-challenge", "login"})
 
 
@@ -134,6 +171,7 @@ def kind_of(
     if page.meta(*_PAPER_METAS) or _ARTICLE.search(source):
         return PageKind.PAPER
     many = any(c.reasons[-1:] == (ONE_OF_MANY,) for c in candidates)
+    many = many and not _OF_ADDRESS.issubset(candidates[0].reasons)  # its references are the list
     if named := _named(page, heading, source):
         return named
     if many:
@@ -146,7 +184,7 @@ def _is_of_paper(page: Page) -> bool:
     address = urls.path_and_query(page.url)
     numbered = address.rpartition("/")[2].isdigit() and _DIGITAL_COMMONS in page.source
     named = _PAPER_ADDRESS.search(address) is not None
-    return named or numbered or describes_a_paper(page) or has_authors(page)
+    return named or numbered or signs_of_a_paper(page) > 0
 
 
 def titles_of(page: Page, kind: PageKind) -> tuple[str, ...]:
@@ -183,13 +221,26 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
     for kind, pattern in _BY_SCHEMA:
         if source and pattern.search(source):
             return kind
-    for kind, pattern in _HEADINGS if len(heading.split()) <= MAX_HEADING else ():
-        if pattern.search(_OF_YEAR.sub("", heading.strip())) and not (
+    address = urls.path_and_query(page.url)
+    for kind, pattern in _HEADINGS:
+        if kind is PageKind.POST and _PAPER_ADDRESS.search(address):
+            continue  # a paper on a conference, or its proceedings
+        if any(map(pattern.search, _headings(page, heading, kind))) and not (
             kind is PageKind.LIST and _has_one_paper(page)
         ):
             return kind
-    address = urls.path_and_query(page.url)
+    if _WORD_LIMIT.search(page.visible):
+        return PageKind.SUBMISSION
     if _HOME.fullmatch(address):
         return PageKind.HOME
     named = next((kind for kind, pattern in _ADDRESSES if pattern.search(address)), None)
     return None if named and _ABSTRACT.search(page.visible) else named
+
+
+def _headings(page: Page, heading: str, kind: PageKind) -> list[str]:
+    """The short texts over *page* that may name its *kind*, without the year at their end."""
+    texts = [heading]
+    if kind in (PageKind.SUBMISSION, PageKind.HOME):  # often in a part of the title alone
+        texts += PARTS_OF_TITLE.split(page.title)
+        texts += [] if page.elements.get("h1") else [text_of(e.node) for e in page.every("h2")][:1]
+    return [_OF_YEAR.sub("", t.strip()) for t in texts if len(t.split()) <= MAX_HEADING]

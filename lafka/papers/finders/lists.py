@@ -37,21 +37,28 @@ _SIGNS = frozenset(
 )
 _OF_ONE = frozenset({"title-as-text", "own-identifier", "own-title"})
 # Texts of links to the parts of one work, and numbers and sizes in front of them.
-_PART = re.compile(
+PART = re.compile(
     r"(?:\W|\d)*(?:chapters?|chap\b|ch\b|kapitel|chapitres?|cap[íi]tul|parts?\b|partie|parte\b"
     r"|teil\b|tom[eo]?\b|vol(?:ume)?\b|band\b|glava|глава|часть|rozdzia|b[öo]l[üu]m|versions?\b|files?\b)",
     re.IGNORECASE,
 )
-# What pages of a paper say beside its title.
-_DESCRIBED = re.compile(
-    r"\babstracts?\b|zusammenfassung|résumé|resum[eo]n?\b|riassunto|аннотаци|реферат|streszczenie"
-    r"|\böz(?:et)?\b|چکیده|要旨|概要|摘要|초록|الملخص|\bkey ?words|mots[- ]cl|palabras clave"
-    r"|palavras|ключевые|\bjel\b|\bdoi\b|\b10\.\d{4,}/|\bhdl\b|working paper"
-    r"|discussion paper|staff report|(?:arbeits|diskussions)papier|documentos? de trabajo"
-    r"|documents? de travail|temi di discussione|pre-?print|препринт|серия|ワーキングペーパー"
-    r"|\bthesis\b|dissertation|\bforthcoming\b|\bpp\. ?\d|job market paper|\bcit(?:e|ation)\b"
-    r"|(?:accepted|published|submitted) version|\breferences\b",
-    re.IGNORECASE,
+# What pages of a paper say beside its title; each line is a sign of its own.
+_DESCRIBED = tuple(
+    re.compile("|".join(words), re.IGNORECASE)
+    for words in (
+        (
+            r"\babstracts?\b|zusammenfassung|résumé|resum[eo]n?\b|riassunto|аннотаци|реферат",
+            r"streszczenie|\böz(?:et)?\b|چکیده|要旨|概要|摘要|초록|الملخص",
+        ),
+        (r"\bkey ?words|mots[- ]cl|palabras clave|palavras|ключевые|anahtar kel|\bjel\b",),
+        (r"\bdoi\b|\b10\.\d{4,}/|\bhdl\b|\bcit(?:e|ation)\b|\bpp\. ?\d",),
+        (
+            r"working paper|discussion paper|staff report|(?:arbeits|diskussions)papier",
+            r"documentos? de trabajo|documents? de travail|temi di discussione|pre-?print|препринт",
+            r"серия|ワーキングペーパー|\bthesis\b|dissertation|\bforthcoming\b|job market paper",
+            r"(?:accepted|published|submitted) version",
+        ),
+    )
 )
 _AUTHORS = re.compile(
     r"\b(?:[Bb]y|[Pp]ar|[Pp]or|[Vv]on|[Dd]oor|[Aa]uth?or\w{0,2}:|[Aa]uteurs?:|[Аа]втор\w{0,2}:)"
@@ -63,14 +70,18 @@ _PAPER_METAS = (
 )  # fmt: skip
 
 
-def describes_a_paper(page: Page) -> bool:
-    """Return whether *page* says of a paper what landing pages say: an abstract, its series."""
-    return bool(page.meta(*_PAPER_METAS)) or _DESCRIBED.search(page.visible) is not None
+def has_metas(page: Page) -> bool:
+    """Return whether the metas of *page* describe a paper."""
+    return bool(page.meta(*_PAPER_METAS))
 
 
-def has_authors(page: Page) -> bool:
-    """Return whether *page* names authors, as ``by Ada Quill``."""
-    return _AUTHORS.search(page.visible) is not None
+def signs_of_a_paper(page: Page) -> int:
+    """Count what *page* says of a paper as landing pages do: an abstract, keywords, its series, an
+    identifier; and authors, as ``by Ada Quill``. Metas of a paper are all of it.
+    """
+    if has_metas(page):
+        return len(_DESCRIBED)
+    return sum(sign.search(page.visible) is not None for sign in (*_DESCRIBED, _AUTHORS))
 
 
 def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[int, Candidate]:
@@ -258,7 +269,7 @@ def _has_a_title(candidate: Candidate, element: Element, row: str) -> bool:
     has not.
     """
     said = text_of(element.node)
-    if _PART.match(said) or _PART.match(row):
+    if PART.match(said) or PART.match(row):
         return False
     if len(telling(row)) - len(telling(said)) >= weights.LISTED_WORDS:
         return True

@@ -38,7 +38,7 @@ _NESTING = re.compile(
     r"|textarea|title)\b)[a-zA-Z][^<>]{0,2000}>",
     re.IGNORECASE,
 )
-_PARTS_OF_TITLE = re.compile(
+PARTS_OF_TITLE = re.compile(
     r"\s[-\u2013\u2014|\u00bb:\u00b7]+\s"
 )  # a paper's title - its archive's
 _OWNER = re.compile(
@@ -260,7 +260,7 @@ class Page:
 
 def without_owner(title: str) -> str:
     """The longest part of ``<title>`` that does not name whose site it is."""
-    parts = _PARTS_OF_TITLE.split(title)
+    parts = PARTS_OF_TITLE.split(title)
     return max([p for p in parts if not _OWNER.search(p)] or parts, key=len)
 
 

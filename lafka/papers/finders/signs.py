@@ -15,6 +15,8 @@ PDF = (FILE - {"file-path", "shared-file"}) | {
     "says-pdf", "says-pdf-in-title", "class-pdf", "icon-pdf", "near-pdf", "embedded-pdf",
     "viewer-file", "script-names-pdf", "script-quotes-pdf", "file-name-as-text", "title-as-text",
 }  # fmt: skip
+ASKED = frozenset({"says-pdf", "says-download", "says-full-text", "says-open-file"})
+"""Words of a button that gives a file."""
 EVIDENCE = OWN | TITLED | {
     "says-number", "only-file", "says-pdf", "says-full-text", "says-download", "says-open-file",
     "says-version", "says-cjk-full-text", "says-cjk-download", "says-pdf-in-title",
@@ -39,10 +41,16 @@ NO_FILE = AGAINST | SUPPLEMENT | BESIDE | {
 _WHOLE = frozenset({"says-full-text", "says-cjk-full-text", "title-as-text"})
 _OF_POST = frozenset({"says-version", "says-full-text", "says-number"})  # said of a paper alone
 _OF_PLACE = frozenset({"own-number", "own-address"})  # where the page is, not what it is about
+_OF_OTHERS = frozenset({"submission", "dataset", "issue", "list", "post"})
+
+
+_RELATED = OWN | TITLED | {"under-files", "class-pdf", "pdf-path", "file-path", "file-name-as-text"}
 
 
 def says_against(reasons: Collection[str]) -> bool:
     """Return whether a link's words say that it leads to something else than the paper."""
+    if "names-other" in reasons and _RELATED.isdisjoint(reasons):
+        return True
     if AGAINST.isdisjoint(reasons) or not _WHOLE.isdisjoint(reasons):
         return False
     return "says-part" in reasons or "own-identifier" not in reasons
@@ -58,9 +66,14 @@ def is_own(candidate: Candidate, kind: str) -> bool:
         return True
     if candidate.found_by.startswith(PLATFORM):
         return True
-    if kind == "not clear" and "names-another" in candidate.reasons:
+    reasons = candidate.reasons
+    if kind == "not clear" and "names-another" in reasons:
         return False
-    signs = OWN | TITLED | (_OF_POST if kind in ("post", "not clear") else frozenset())
-    if kind in ("submission", "dataset", "issue", "list"):
-        signs -= _OF_PLACE
-    return not signs.isdisjoint(candidate.reasons)
+    signs = OWN | TITLED
+    if kind in _OF_OTHERS:
+        signs -= _OF_PLACE | {"own-identifier"}
+    if not AGAINST.isdisjoint(reasons) and candidate.found_by not in NAMED:
+        return not (signs - _OF_PLACE).isdisjoint(reasons)
+    if kind in ("post", "not clear"):
+        signs |= {"says-full-text"} if "other-site" in reasons else _OF_POST
+    return not signs.isdisjoint(reasons)

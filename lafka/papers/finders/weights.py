@@ -127,6 +127,7 @@ TEXT: tuple[Words, ...] = (
             "arbeitspapier", "arbeitspapiere", "diskussionspapier", "diskussionspapiere",
             "diskussionsbeitrag", "diskussionsbeiträge", "forschungsbericht", "werkdocument",
             "arbetsrapport", "arbejdspapir", "arbeidsnotat", "discussienota", "tyoepaperi",
+            "the report", "the study", "den bericht", "le rapport", "el informe", "o relatório",
             "рабочий документ", "препринт", "çalışma tebliği", "munkaanyag", "zeszyt naukowy",
         ),
     ),
@@ -155,7 +156,8 @@ TEXT: tuple[Words, ...] = (
             "apêndice", "anexo", "appendice", "приложение", "дополнительные материалы", "додатки",
             "ek dosya", "ekler", "załącznik", "peer review file", "review history",
             "reporting summary", "transparent peer review", "reviewer comments", "decision letter",
-            "code", "source code", "questionnaire", "infographic", "audio", "transcript",
+            "code", "source code", "questionnaire", "codebook", "code book", "readme",
+            "data dictionary", "infographic", "audio", "transcript",
             "补充材料", "附录", "附件",
         ),
     ),
@@ -183,7 +185,10 @@ TEXT: tuple[Words, ...] = (
         name="says-preview",
         weight=-4.0,
         why="a first page where one has to pay; where none has to, the file in a viewer",
-        words=("preview", "first page", "sample"),
+        words=(
+            "preview", "first page", "sample", "excerpt", "leseprobe", "extrait", "extracto",
+            "estratto", "read an excerpt",
+        ),
     ),
     Words(
         name="says-citation",
@@ -247,6 +252,8 @@ TEXT: tuple[Words, ...] = (
             "prüfungsordnung", "nutzungsbedingungen", "geschäftsbericht", "rapport annuel",
             "rapport d activité", "informe anual", "memoria anual", "relatório anual",
             "relazione annuale", "годовой отчет", "full programme", "full program", "methodology",
+            "modelo de artigo", "modelo de artículo", "plantilla", "guide", "guía", "guia",
+            "anleitung", "kılavuz", "call", "full text of the call", "the call", "job description",
         ),
     ),
 )  # fmt: skip
@@ -260,15 +267,22 @@ TOPICS = frozenset({
     "agreement", "audio", "export", "citation", "citations", "copyright", "licensing", "license",
     "accessibility", "advertising", "sample", "metrics", "norme", "normas", "subscription",
     "programme", "program", "methodology", "lecture", "lectures", "exam", "exams", "homework",
-    "html", "xml", "json", "marc", "reply", "correction", "contents", "cover",
+    "html", "xml", "json", "marc", "reply", "correction", "contents", "cover", "guide", "call",
 })  # fmt: skip
 LITTLE = frozenset({
     "this", "that", "these", "your", "their", "from", "with", "about", "into", "over", "para",
     "sobre", "pour", "dans", "sur", "aux", "und", "oder", "durch", "nach", "della", "delle",
-    "degli", "alla",
+    "degli", "alla", "free", "official", "acesse", "pages", "page", "seiten", "the",
+    "język", "polski", "angielski", "español", "inglés", "português", "inglês", "français",
+    "anglais", "deutsch", "englisch", "italiano", "inglese", "türkçe", "ingilizce", "русский",
+    "английский", "українська", "hrvatski", "magyar", "bahasa", "indonesia", "english", "german",
+    "french", "spanish", "another", "window", "portuguese", "italian", "russian", "chinese",
+    "japanese", "polish", "screen", "reader", "read", "complete", "attachment", "attached", "high",
+    "resolution", "latest",
 })  # fmt: skip
 BUTTON_REST = 2  # words of a topic beside the words against it that a button still has
 NAMES_ANOTHER = -4.0  # a text with a name of its own, on a page that describes no paper
+NAMES_OTHER = -1.0  # ... on one that does: most often the paper under another name
 SAYS_NUMBER = 1.0  # the number of a paper in its series: "Staff Report No. 45"
 
 CJK_NEGATIVE = ("引用", "参考", "补充", "附录", "著作権", "規約", "指南", "须知")
@@ -356,13 +370,15 @@ HREF = Patterns(
         why="an address that names the supplement",
         stems=(
             "supp", "mmc", "_si", "-si", "s0", ".pdf", "moesm", "/esm", "appendi", "slides",
-            "poster", "media", "additional", "/dc", "peer", "review", "annex", "anhang",
+            "poster", "media", "additional", "/dc", "peer", "review", "annex", "anhang", "guide",
+            "book", "readme",
         ),
         pattern=re.compile(
             r"suppl?_?(?:file|mat|data|info|doc)?s?[/_.-]|supplement|/suppl?/|-mmc\d|/mmc\d|mmc\d+\."
             r"|suppinfo|downloadsuppfile|_si_\d|[_-]si\.pdf|[_.-]s\d{1,3}\.pdf|moesm\d|/esm/|appendi(?:x|ces)"
             r"|[_-]slides|/slides|_poster|datasupp|media_?component|additional_?file|\.supp\d|/dc\d/"
             r"|peer_?review|reviewer|type=supplementary|\.s\d{3}\b|annex[e_.-]|anhang"
+            r"|(?:user[_-]?guide|code[_-]?book|readme)[^/]*$"
         ),
     ),
     Pattern(

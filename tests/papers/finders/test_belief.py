@@ -78,6 +78,50 @@ def test_a_page_without_a_paper_gives_no_fut_without_a_sign(kind):
     )
 
 
+OF_NO_PAPER = (
+    ("home", "/quill/vita", "<title>Ada Quill | Vita</title><h1>Ada Quill</h1>"),
+    ("submission", "/kurallar", "<h1>Yazım Kuralları</h1><p>Öz ve anahtar kelimeler.</p>"),
+    ("submission", "/r", "<h1>Der Beitrag</h1><p>Zusammenfassung: höchstens 200 Wörter.</p>"),
+    ("submission", "/normas", "<title>Revista</title><h2>Normas para autores</h2><p>Resumen.</p>"),
+    ("issue", "/heft/2019-3", "<h1>Winter</h1>"),
+    ("post", "/kongress", "<h1>Annual Conference of Ice 2024</h1>"),
+    ("post", "/courses/ice-2020", "<h1>Ice</h1><p>Taught by Ada Quill.</p>"),
+)
+
+
+@pytest.mark.parametrize(("kind", "path", "body"), OF_NO_PAPER)
+@pytest.mark.parametrize("name", ["zz", "ice-2020", "2019-3-1"])
+def test_no_word_or_number_of_its_address_makes_a_file_of_such_a_page_a_fut(kind, path, body, name):
+    body += f"<p>Text.</p><p><a href=/f/{name}.pdf>Download PDF</a></p>"
+    page = Page(f"https://x.example{path}", body.encode(), "text/html; charset=utf-8")
+    found = find(page)
+    assert (kind_of(page, found), found[0].label) == (kind, "other")
+
+
+@pytest.mark.parametrize(
+    ("text", "heading"), [("Deposit guide (PDF)", ""), ("Bridges before banks", "Related")]
+)
+def test_the_only_file_of_a_paper_is_not_believed_under_another_name(text, heading):
+    body = f"{PLAIN}<p>Abstract</p><h2>{heading}</h2><p><a href=/f/zz.pdf>{text}</a></p>"
+    assert find(Page("https://x.example/wp/a.html", body.encode()))[0].label == "other"
+
+
+def test_a_viewer_is_no_rival_of_the_file_that_it_leads_to():
+    body = f"{PLAIN}<p>Abstract</p><a class=pdf href=/j/article/view/77/80>PDF</a>"
+    found = find(Page("https://x.example/j/article/view/77", body.encode()))
+    assert found[0].url == "https://x.example/j/article/download/77/80"
+    assert (found[0].label, found[0].promising) == ("fut", True)
+
+
+def test_a_paper_whose_references_are_files_is_no_list():
+    cited = (f"<li>Roe, C.: Rivers, rafts and {n} ports <a href=/c/{n}.pdf>PDF</a>" for n in "abcd")
+    body = f"{PLAIN}<p><a href=/x/4375.pdf>PDF</a></p><ol>{''.join(cited)}</ol>"
+    page = Page("https://x.example/x/4375", body.encode())
+    found = find(page)
+    assert (found[0].url, found[0].label) == ("https://x.example/x/4375.pdf", "fut")
+    assert kind_of(page, found) != "list"
+
+
 @pytest.mark.parametrize("text", ["Read the full study (PDF)", "Slow glaciers and quick rivers"])
 def test_a_page_that_may_be_of_no_paper_gives_a_fut_with_a_sign(text):
     found = candidates(text, url="https://x.example/about/5512")
