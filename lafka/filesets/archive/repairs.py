@@ -33,7 +33,8 @@ from lafka.filesets.targets.item import (
     TargetItem,
     TargetTrouble,
 )
-from lafka.storage.keeping.stores import Deed, kept_aside
+from lafka.storage.drafts import kept_aside
+from lafka.storage.keeping.stores import Deed
 from lafka.storage.locks import is_locked_at
 from lafka.warc.reading.volumes import open_plain
 

@@ -200,10 +200,7 @@ class PaperScanner(Scanner[PaperContents]):
             self.contents.payloads.setdefault(inspect(block).digest, HeldPayload.of(record))
             return
         stated = record.fields.first("WARC-Payload-Digest")
-        trusted = stated.startswith("sha256:") and (
-            self.is_trusted(record)
-            or (self.believes_payloads and "sha256:" in record.fields.first("WARC-Block-Digest"))
-        )
+        trusted = stated.startswith("sha256:") and self._is_proved(record)
         prefix = block.read(head.end, SNIFF)
         start, size = max(0, pdf_start(prefix)), block.size - head.end
         framed = head.content_length in (None, size)  # else there is more than the entity
@@ -227,6 +224,11 @@ class PaperScanner(Scanner[PaperContents]):
                 self.contents.unconverted[digest] = CodedFut(record=record, payload=payload)
         else:
             self.contents.payloads.setdefault(digest, HeldPayload.of(record))
+
+    def _is_proved(self, record: StoredRecord) -> bool:
+        """Return whether the payload digest was committed, here or in the store it comes from."""
+        hashed = "sha256:" in record.fields.first("WARC-Block-Digest")
+        return self.is_trusted(record) or (self.believes_payloads and hashed)
 
     def _converted(self) -> dict[str, str]:
         """Response id -> digest of its conversion, of those whose headers are believed.

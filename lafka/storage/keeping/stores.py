@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,7 +24,7 @@ from lafka.storage.steps import DataSync, FolderSync, LongStep, Steps, done
 from lafka.warc.format.sources import FileSource
 from lafka.warc.reading.framing import begins_record
 from lafka.warc.writing.appending import Appender
-from lafka.warc.writing.names import numbered, or_numbered
+from lafka.warc.writing.names import or_numbered
 
 LONG = 4 << 20
 """A step that reads or writes more bytes than this may not hold up other steps."""
@@ -252,19 +251,3 @@ class Deed:
 
     def as_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
-
-
-@contextmanager
-def kept_aside(path: Path) -> Iterator[None]:
-    """Keep a second name for the file at *path* where another one replaces it."""
-    if not path.exists():
-        yield
-        return
-    aside = free_name(numbered(path.with_name(f"{path.name}.torn"), first=0))
-    old = path.read_bytes()
-    drafts.link(path, aside)
-    try:
-        yield
-    finally:
-        if path.read_bytes() == old:
-            aside.unlink()
