@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from lafka.papers.archive.archives import Archive
     from lafka.pids import Pid
-    from lafka.storage.keeping.stores import Deed
+    from lafka.storage.deeds import Deed
 
 
 class RebuildCommand(ArchiveCommand):

@@ -18,11 +18,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lafka.errors import StorageTrouble
-from lafka.storage.folders import draft_of, free_name, put_in_place, sync_folder
+from lafka.storage.folders import draft_of, put_in_place, sync_folder
 from lafka.storage.locks import lock_file
 from lafka.storage.steps import FileSync, FolderSync, Steps, done
 from lafka.warc.format.sources import write_all
-from lafka.warc.writing.names import numbered
 
 
 def write(path: Path, pieces: Iterable[bytes]) -> None:
@@ -107,22 +106,6 @@ def link(file: Path, path: Path) -> None:
     """
     os.link(file, path)
     sync_folder(path.parent)
-
-
-@contextmanager
-def kept_aside(path: Path) -> Iterator[None]:
-    """Keep a second name for the file at *path* where another one replaces it."""
-    if not path.exists():
-        yield
-        return
-    aside = free_name(numbered(path.with_name(f"{path.name}.torn"), first=0))
-    old = path.read_bytes()
-    link(path, aside)
-    try:
-        yield
-    finally:
-        if path.read_bytes() == old:
-            aside.unlink()
 
 
 @contextmanager

@@ -10,10 +10,9 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Generic
+from typing import ClassVar, Generic
 
 from lafka.errors import BadSuwaf, BadWarc, ShortWarc, StorageTrouble, TornWarc
 from lafka.storage import drafts
@@ -231,23 +230,3 @@ class SummarisedWarc(ABC, Generic[ContentsT]):
                 yield FolderSync(path.parent)
         except OSError as error:
             raise StorageTrouble(path, error) from error
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
-    """A repair that was done to *path*, or would be where not ``done``.
-
-    ``deed`` is ``recover`` (a tail behind the summary's end), ``rebuild`` (the summary), ``finish``
-    (a draft), ``adopt`` (the raw WARCs of a dead run), ``describe`` (``item.json``), ``drop`` (a
-    part that nobody goes on with), or ``left`` for what cannot be mended; ``codes`` are those of
-    docs/problems.md that led to it.
-    """
-
-    path: str
-    deed: str
-    codes: tuple[str, ...]
-    done: bool
-    sentence: str
-
-    def as_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
