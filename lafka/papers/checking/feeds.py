@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO
 
-from lafka.papers.checking.paper import Place, places_in
+from lafka.papers.checking.paper import HeldFut, futs_in
 from lafka.pids import Pid, Scheme
 from lafka.witness.problems import FileProblem, problem
 
@@ -69,11 +69,15 @@ class FeedChain:
 
 @dataclass(slots=True, kw_only=True)
 class FeedCheck:
-    """One feed under examination: ``places`` gives what the suwaf of a paper names."""
+    """One feed under examination: ``held`` gives the futs that the suwaf of a paper names.
+
+    Their digests and lengths count: of crawls that were merged the feed has the ``s`` of its own
+    archive, and that the suwaf's is right the proof of the paper says.
+    """
 
     path: Path
     scheme: Scheme
-    places: Callable[[Pid], frozenset[Place]]
+    held: Callable[[Pid], frozenset[HeldFut]]
 
     def problems(self) -> Iterator[FileProblem]:
         # The report first: a run that lives may close it while its feed is read.
@@ -120,7 +124,7 @@ class FeedCheck:
             item = json.loads(line)
             if isinstance(item, dict) and isinstance(item.get("hit"), bool):
                 return  # a result of a fileset, which its own checker looks at
-            futs = frozenset((fut["digest"], fut["s"], fut["l"]) for fut in item["futs"] or ())
+            futs = frozenset((fut["digest"], fut["l"]) for fut in item["futs"] or ())
             pid = self.scheme.pid(item["pid"]) if futs else None
         except (ValueError, LookupError, TypeError, RecursionError):
             if fits:
@@ -128,7 +132,7 @@ class FeedCheck:
             return
         for key in item.keys() - _KEYS:
             yield problem(self.path, "unknown-key", f"line {number} has {key[:60]!r}", offset)
-        for fut in futs - self.places(pid) if pid is not None else ():
+        for fut in futs - self.held(pid) if pid is not None else ():
             sentence = f"{fut[0]} of {pid} is not in its suwaf"
             yield problem(self.path, "acknowledged-lost", sentence, offset)
 
@@ -137,14 +141,14 @@ def verify_feeds(
     root: Path, scheme: Scheme, suwaf_of: Callable[[Pid], Path]
 ) -> Iterator[FileProblem]:
     """Invariant 5: every fut that an outcome line acknowledged is in its suwaf."""
-    places = lru_cache(256)(lambda pid: places_in(suwaf_of(pid)))
+    held = lru_cache(256)(lambda pid: futs_in(suwaf_of(pid)))
     folder = root / "runs"
     names = {path.with_suffix(_SUFFIX).name for path in folder.glob("*.json")}
     found = {path.name for path in folder.glob(f"*{_SUFFIX}")}
     names |= {name for name in found if not name.endswith(_DEAD)}
     for name in sorted(names):
         if not name.startswith("."):
-            yield from FeedCheck(path=folder / name, scheme=scheme, places=places).problems()
+            yield from FeedCheck(path=folder / name, scheme=scheme, held=held).problems()
 
 
 def _stated_by(report: Path) -> StatedFeed:

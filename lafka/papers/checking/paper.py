@@ -34,7 +34,7 @@ _WRITER_KEYS = frozenset(("format", "end", "chain", "open"))
 _CHAIN = re.compile(r"sha256:[0-9a-f]{64}")
 _TEXT = json.JSONEncoder(ensure_ascii=False).encode
 
-Place = tuple[str, int, int]  # digest, s, l
+HeldFut = tuple[str, int]  # digest, l
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,13 +49,13 @@ class SuwafContent:
     ours: bool
 
 
-def places_in(suwaf: Path) -> frozenset[Place]:
-    """Return what a suwaf names; nothing where it is missing or none."""
+def futs_in(suwaf: Path) -> frozenset[HeldFut]:
+    """Return the futs that a suwaf names; nothing where it is missing or none."""
     try:
         values = json.loads(suwaf.read_bytes())
         papers = [futlis for key, futlis in values.items() if key != "_warc"]
         entries = (entry for futlis in papers for _, entry in _entries_of(futlis))
-        return frozenset((entry.get("digest", ""), entry["s"], entry["l"]) for entry in entries)
+        return frozenset((entry.get("digest", ""), entry["l"]) for entry in entries)
     except (OSError, ValueError, AttributeError, RecursionError):
         return frozenset()
 
