@@ -221,15 +221,17 @@ class Ordeal:
     def _ends(self) -> Iterator[tuple[str, Run]]:
         """Yield how each worker ended.
 
-        One that met no server at its start is begun again, and one whose disk was full, with room.
+        One that met no server at its start is begun again, one that lost Kafka since, and one
+        whose disk was full, with room.
         """
         for name in [*self.workers]:
-            run = self.workers[name].ended()
-            if run.code == 2 or (name.startswith("full") and run.code == 1):
+            path, run = self.folder / f"{name}.log", self.workers[name].ended()
+            log = path.read_text() if path.exists() else ""
+            stopped = name.startswith("full") or "ends, kafka-lost" in log
+            if run.code == 2 or (stopped and run.code == 1):
                 self.counts["begun again by who looks after it"] += 1
                 self.begin(name)
                 run = self.workers[name].ended()
-            path = self.folder / f"{name}.log"
             log = run.log + (path.read_text() if path.exists() else "")
             yield name, Run(code=run.code, out=run.out, log=log)
 

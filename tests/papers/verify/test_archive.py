@@ -645,9 +645,7 @@ def test_what_the_feeds_acknowledge_is_there(root: Path) -> None:
     lines = [{"pid": PID, "outcome": "fut", "futs": futs}, {"pid": "?", "futs": []}]
     put(root / "runs/1.jsonl", b"".join(json.dumps(line).encode() + b"\n" for line in lines))
     assert problems(root) == []
-    moved = [
-        {**fut, "s": fut["s"] + 4} for fut in futs
-    ]  # of another archive
+    moved = [{**fut, "s": fut["s"] + 4} for fut in futs]  # of another archive
     put(root / "runs/2.jsonl", json.dumps({"pid": PID, "futs": moved}).encode() + b"\n")
     assert problems(root) == []
     (root / "runs/2.jsonl").unlink()
