@@ -56,6 +56,14 @@ def _garbage_is_collected_as_ever() -> Iterator[None]:
     gc.unfreeze()
 
 
+@pytest.fixture(autouse=True)
+def _signals_come_as_ever() -> Iterator[None]:
+    """After a crawl in this process, too: it leaves them to a thread of its own."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    yield
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _runs_of_other_files_are_forgotten() -> None:
     lastruns.forget()
