@@ -61,6 +61,13 @@ def put(list_: Path, url: str, *options: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def put_for_two(folder: Path, url: str, site: Server) -> list[Path]:
+    """Put a list whose crawl pauses in its middle; the archives of two workers."""
+    put(written(folder / "list.tsv", site), url)
+    site.pause_after(12)
+    return [folder / "a", folder / "b"]
+
+
 def status(url: str) -> dict[str, Any]:
     done = fleet("status", url, "--json")
     assert done.returncode == 0, done.stderr
@@ -148,9 +155,7 @@ def test_two_workers_share_a_list_and_one_is_killed_and_comes_back(
 def test_a_worker_that_was_stopped_for_long_begins_nothing_when_it_wakes(
     tmp_path: Path, url: str, site: Server
 ) -> None:
-    put(written(tmp_path / "list.tsv", site), url)
-    archives = [tmp_path / "a", tmp_path / "b"]
-    site.pause_after(12)
+    archives = put_for_two(tmp_path, url, site)
     with worker(archives[0], url) as stopped, worker(archives[1], url) as going:
         assert site.paused.wait(LIMIT)
         until(lambda: partitions_of(url, "a") and partitions_of(url, "b"))
@@ -170,9 +175,7 @@ def test_a_worker_that_was_stopped_for_long_begins_nothing_when_it_wakes(
 def test_a_worker_that_is_added_has_a_part_of_what_goes_on(
     tmp_path: Path, url: str, site: Server
 ) -> None:
-    put(written(tmp_path / "list.tsv", site), url)
-    archives = [tmp_path / "a", tmp_path / "b"]
-    site.pause_after(12)
+    archives = put_for_two(tmp_path, url, site)
     with worker(archives[0], url) as first:
         assert site.paused.wait(LIMIT)
         assert partitions_of(url, "a") == 6
