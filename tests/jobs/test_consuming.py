@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from lafka.jobs.kafka import Message, consuming
-from lafka.jobs.kafka.consuming import Consumer
+from lafka.jobs.kafka import BrokerTrouble, Message, consuming
+from lafka.jobs.kafka.consuming import Consumer, TopicReader
 
 WAIT = 400  # seconds that a busy machine may need
 
@@ -81,3 +81,46 @@ def test_a_full_window_goes_on_when_something_is_done_and_not_at_the_next_poll(
     consumer.stop()
     assert set(played.waits) <= {0}
     assert played.committed[-1] == 9
+
+
+class Refusal(Exception):
+    """As ``KafkaException``: its argument is an error with a name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(SimpleNamespace(name=lambda: name, str=lambda: name))
+
+
+@pytest.mark.parametrize(
+    ("name", "patience", "is_answered"),
+    [
+        ("NOT_LEADER_FOR_PARTITION", 400.0, True),
+        ("_TRANSPORT", 400.0, True),
+        ("NOT_LEADER_FOR_PARTITION", 0.0, False),
+        ("TOPIC_AUTHORIZATION_FAILED", 400.0, False),
+    ],
+)
+def test_a_broker_that_has_just_begun_is_asked_again_where_a_partition_ends(
+    monkeypatch: pytest.MonkeyPatch, name: str, patience: float, is_answered: bool
+) -> None:
+    refusals = [Refusal(name)] * 2
+
+    def watermarks(_place: object, _seconds: float) -> tuple[int, int]:
+        if refusals:
+            raise refusals.pop()
+        return 0, 7
+
+    library = SimpleNamespace(
+        Consumer=lambda _: SimpleNamespace(get_watermark_offsets=watermarks),
+        TopicPartition=place,
+        KafkaException=Refusal,
+    )
+    monkeypatch.setattr(consuming, "library", lambda: library)
+    monkeypatch.setattr(consuming, "quiet", dict)
+    monkeypatch.setattr(consuming, "_POLL", 0)
+    reader = TopicReader("", patience=patience)
+    if is_answered:
+        assert reader.end("t", 0) == 7
+    else:
+        with pytest.raises(BrokerTrouble, match=f"t: {name}"):
+            reader.end("t", 0)
+    assert len(refusals) == (0 if is_answered else 1)

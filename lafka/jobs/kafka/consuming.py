@@ -22,6 +22,11 @@ from lafka.jobs.kafka import BrokerTrouble, Message, library, quiet
 _POLL = 0.5  # seconds
 _ANSWER = 2  # seconds in which a broker says where a partition ends
 _PIECE = 2_000
+_PASSING = frozenset(
+    ("LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "REQUEST_TIMED_OUT", "_ALL_BROKERS_DOWN",
+     "_TIMED_OUT", "_TRANSPORT")
+)  # fmt: skip
+"""Errors of a broker that has just begun, or that is not reached; asked again, it may answer."""
 
 
 class Reader:
@@ -85,10 +90,21 @@ class Reader:
 
 
 class TopicReader:
-    """Reads partitions from an offset to their end, without a group; for one thread."""
+    """Reads partitions from an offset to their end, without a group; for one thread.
 
-    def __init__(self, servers: str, properties: Mapping[str, str] | None = None) -> None:
+    *patience*: seconds in which a broker that cannot answer yet, as it has just begun or is not
+    reached, is asked again.
+    """
+
+    def __init__(
+        self,
+        servers: str,
+        properties: Mapping[str, str] | None = None,
+        *,
+        patience: float = 0.0,
+    ) -> None:
         self._kafka = library()
+        self._patience = patience
         own = {"enable.partition.eof": True, "fetch.wait.max.ms": 20, "group.id": "lafka-reader"}
         self._consumer = self._kafka.Consumer(
             {**quiet(), **(properties or {}), "bootstrap.servers": servers,
@@ -97,12 +113,19 @@ class TopicReader:
 
     def end(self, topic: str, partition: int) -> int:
         """The offset behind the last message; ``BrokerTrouble`` where no broker says it."""
-        try:
-            place = self._kafka.TopicPartition(topic, partition)
-            end: int = self._consumer.get_watermark_offsets(place, _ANSWER)[1]
-        except self._kafka.KafkaException as error:
-            raise BrokerTrouble(f"{topic}: {error.args[0].str()}") from None
-        return end
+        place = self._kafka.TopicPartition(topic, partition)
+        asked_at = time.monotonic()
+        while True:
+            try:
+                end: int = self._consumer.get_watermark_offsets(place, _ANSWER)[1]
+            except self._kafka.KafkaException as error:
+                why = error.args[0]
+                is_late = time.monotonic() - asked_at >= self._patience
+                if is_late or why.name() not in _PASSING:
+                    raise BrokerTrouble(f"{topic}: {why.str()}") from None
+                time.sleep(_POLL)
+            else:
+                return end
 
     def read(self, topic: str, partition: int, end: int | None = None) -> Iterator[list[Any]]:
         """Yield all messages before *end* in pieces, empty ones while no broker answers."""

@@ -168,9 +168,13 @@ def _sending(fleet: Fleet) -> Iterator[Callable[[int, bytes, bytes], None]]:
         raise BrokerTrouble(refusals[0])
 
 
+def _reader(fleet: Fleet) -> TopicReader:
+    return TopicReader(fleet.servers, fleet.properties, patience=_SILENCE)
+
+
 def outcomes(fleet: Fleet) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
     """Yield partition, key and value of the last outcome of each line; ``BrokerTrouble``."""
-    with closing(TopicReader(fleet.servers, fleet.properties)) as reader:
+    with closing(_reader(fleet)) as reader:
         for partition in range(fleet.partitions):
             end = reader.end(fleet.outcomes, partition)
             last: dict[int, int] = {}
@@ -202,7 +206,7 @@ def again(fleet: Fleet, worker: str, scheme: Scheme, kept: Archive | None = None
     and an outcome that comes meanwhile is not taken back. ``BadArgument``, ``BrokerTrouble``.
     """
     count, is_known = 0, False
-    with closing(TopicReader(fleet.servers, fleet.properties)) as reader, _sending(fleet) as send:
+    with closing(_reader(fleet)) as reader, _sending(fleet) as send:
         for partition, group in groupby(outcomes(fleet), key=itemgetter(0)):
             ended = {key: said["time"] for _, key, said in group if said.get("worker") == worker}
             is_known = is_known or bool(ended)
@@ -244,7 +248,7 @@ def status(fleet: Fleet, scheme: Scheme) -> dict[str, Any]:
     left: Counter[str] = Counter()
     workers: Counter[str] = Counter(dict.fromkeys(held_by.values(), 0))
     partitions = []
-    with closing(TopicReader(fleet.servers, fleet.properties)) as reader:
+    with closing(_reader(fleet)) as reader:
         for number in range(fleet.partitions):
             lines = done = 0
             for host, ended in _joined(fleet, scheme, reader, number):
