@@ -28,7 +28,7 @@ from lafka.pids import SCHEMES
 PAGE = 50
 LARGEST_PAGE = 1000
 LONGEST_TEXT = 16 << 10
-COUNTED = 2_000
+COUNTED = 1_000
 """Papers that are counted, and looked at for facets; there may be more."""
 RANKED = 10_000
 """Papers with the words of a question that are ranked; more come as they stand in the index."""
