@@ -21,9 +21,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from lafka.jobs.kafka.topics import owners
 from tests import starts
 from tests.crawls.running import ROOT, Crawl, Run, check
 from tests.crawls.test_fleet import fleet, listed, status
+from tests.jobs.test_gate import done
 from tests.jobs.test_gated_crawls import POLITE, NotingServer, written
 from tests.services import kafkas, postgresqls
 from tests.services.kafkas import Kafka
@@ -33,8 +35,8 @@ from tests.waiting import until
 
 HOSTS = tuple(f"127.0.0.{number}" for number in range(2, 22))
 PARTITIONS = 16
-STOPPED = 25.0
-"""Seconds for which a worker is stopped, a network cut: longer than session and lease."""
+CUT = 25.0
+"""Seconds for which a network is cut: longer than session and lease."""
 _OVER = threading.Event()  # never set: what is waited for is time
 
 
@@ -116,7 +118,6 @@ class Ordeal:
     folder: Path
     papers: int
     chance: random.Random
-    stopped: float = STOPPED
     workers: dict[str, Crawl] = field(default_factory=dict)
     site: NotingServer = field(default_factory=lambda: NotingServer(HOSTS))
     counts: Counter[str] = field(default_factory=Counter)
@@ -142,8 +143,8 @@ class Ordeal:
         self.site.robots[HOSTS[1]] = redirect(f"{self.site.at(HOSTS[9])}/robots.txt")
         self.lines = sum(sizes.values())
         options = ("--copies", "1", "--partitions", str(PARTITIONS))
-        done = fleet("put", str(list_), self.url, *options)
-        assert done.returncode == 0, done.stderr
+        run = fleet("put", str(list_), self.url, *options)
+        assert run.returncode == 0, run.stderr
 
     def begin(self, name: str, *, limit: str = "") -> None:
         archive = self.folder / name
@@ -168,10 +169,19 @@ class Ordeal:
         self.begin(name)
 
     def stop_a_worker(self) -> None:
-        process = self.workers[self.chance.choice(sorted(self.workers))].process
+        """Until others may have what it had: its session is over, and its claims have run out."""
+        name = self.chance.choice(sorted(self.workers))
+        process = self.workers[name].process
         process.send_signal(signal.SIGSTOP)
-        _OVER.wait(self.stopped)
+        until(lambda: not self._has_a_part(name))
         process.send_signal(signal.SIGCONT)
+
+    def _has_a_part(self, name: str) -> bool:
+        fleet = self.url.rpartition("/")[2]
+        given = owners(self.servers.kafka.servers, f"{fleet}.workers", f"{fleet}.lines", {})
+        claims = "SELECT 1 FROM lafka_gate WHERE until > now() AND worker LIKE '%%-{}-%%'"
+        pid = self.workers[name].process.pid
+        return name in given.values() or bool(done(self.gate, claims.format(pid)))
 
     def add_a_worker(self) -> None:
         self.begin(f"added{len(self.workers)}")
@@ -187,16 +197,16 @@ class Ordeal:
 
     def kill_the_gate(self) -> None:
         self.servers.postgres.stop()
-        _OVER.wait(self.stopped / 3)
+        _OVER.wait(CUT / 3)
         self.servers.postgres.start()
 
     def cut_the_way_to_kafka(self) -> None:
         with self.servers.to_kafka.cut():
-            _OVER.wait(self.stopped)
+            _OVER.wait(CUT)
 
     def cut_the_way_of_one_to_the_gate(self) -> None:
         with self.servers.to_postgres.cut():
-            _OVER.wait(self.stopped)
+            _OVER.wait(CUT)
 
     def fill_a_disk(self) -> None:
         """A worker whose files cannot grow stops; the same command goes on where they can."""
@@ -227,8 +237,8 @@ class Ordeal:
         for name in [*self.workers]:
             path, run = self.folder / f"{name}.log", self.workers[name].ended()
             log = path.read_text() if path.exists() else ""
-            stopped = name.startswith("full") or "ends, kafka-lost" in log
-            if run.code == 2 or (stopped and run.code == 1):
+            is_stopped = name.startswith("full") or "ends, kafka-lost" in log
+            if run.code == 2 or (is_stopped and run.code == 1):
                 self.counts["begun again by who looks after it"] += 1
                 self.begin(name)
                 run = self.workers[name].ended()
@@ -241,8 +251,8 @@ class Ordeal:
         # What a worker that was taken away had begun is in its raw log: as its next start would.
         for archive in archives:
             self._command("recover", archive)
-        done = self._command("merge", str(whole), *archives)
-        found = [f"merge: {done.stderr}"] if done.returncode else []
+        merged = self._command("merge", str(whole), *archives)
+        found = [f"merge: {merged.stderr}"] if merged.returncode else []
         try:
             check(whole)
         except AssertionError as error:
@@ -295,9 +305,9 @@ def disturbed(ordeal: Ordeal, events: list[Event]) -> list[str]:
             code = ordeal.workers["two"].ended().code
             if code or len(ordeal.site.seen) != asked:
                 troubles.append(f"again: {code}, {len(ordeal.site.seen) - asked} requests")
-            done = status(ordeal.url)
-            if done["done"] != done["lines"]:
-                troubles.append(f"{done['done']} of {done['lines']} are done")
+            at_last = status(ordeal.url)
+            if at_last["done"] != at_last["lines"]:
+                troubles.append(f"{at_last['done']} of {at_last['lines']} are done")
             return troubles
         finally:
             ordeal.close()
