@@ -6,6 +6,7 @@ import logging
 from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider, DropItem, NotConfigured
 
 from lafka.capture.run import Run
@@ -30,8 +31,6 @@ from lafka.storage.stopping import (
 from lafka.storage.threads import Threads
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
     from lafka.archec.files.fobi_thread import FobiThread
 
 logger = logging.getLogger(__name__)

@@ -7,19 +7,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from scrapy.settings import default_settings
+from scrapy.crawler import Crawler
+from scrapy.settings import BaseSettings, default_settings
 
 from lafka import settings as defaults
 from lafka.capture.handler import ExactDownloadHandler
 from lafka.capture.middlewares import RawWarcMiddleware
 from lafka.capture.run import Run
 from lafka.errors import BadArgument
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
 
 SCHEMES = ("http", "https")
 PLACE = 950

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import logging
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable
+from typing import Any
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.core.downloader import Downloader
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import CallLaterResult, call_later
+from twisted.internet.defer import Deferred
 
 from lafka.capture.handler import EXCHANGE_KEY
 from lafka.politeness.host_speed import BESIDE, HostSpeeds
@@ -17,14 +21,6 @@ from lafka.politeness.hosts import gate_of
 from lafka.politeness.queue import wake
 from lafka.storage.keeper import FILES_OF_A_COMMIT, FILES_OF_A_CRAWL, batch_max
 from lafka.storage.limits import open_files_max
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from twisted.internet.defer import Deferred
 
 logger = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
 from scrapy import signals
+from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 
 from lafka.errors import BadArgument
@@ -22,10 +22,6 @@ from lafka.politeness.claims import Claims, GateAway
 from lafka.politeness.gate import LOST, TICK, Gate
 from lafka.storage.stopping import STOPPING, stop_for
 from lafka.storage.threads import the_reactor
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
 
 SCHEMES = ("postgresql://", "postgres://")
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import errno
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -33,6 +33,9 @@ from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urldefrag, urlsplit
 
 from OpenSSL import SSL
+from scrapy import Request
+from scrapy.core.downloader import Slot
+from scrapy.crawler import Crawler
 from scrapy.exceptions import (
     DownloadCancelledError,
     DownloadTimeoutError,
@@ -40,6 +43,8 @@ from scrapy.exceptions import (
     ResponseDataLossError,
     StopDownload,
 )
+from scrapy.http import Response
+from scrapy.settings import BaseSettings
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, FirstError
 from twisted.internet.error import ConnectError, ConnectionDone, ConnectionLost
@@ -74,14 +79,6 @@ from lafka.storage.threads import awaited, the_reactor
 from lafka.urls import LONGEST_URL
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from scrapy import Request
-    from scrapy.core.downloader import Slot
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from scrapy.settings import BaseSettings
-
     from lafka.politeness.gate import Gate
 
 logger = logging.getLogger(__name__)

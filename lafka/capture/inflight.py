@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
+from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import call_later
 from twisted.python.failure import Failure
 
@@ -18,8 +19,6 @@ from lafka.errors import Stopped
 from lafka.storage.stopping import STOPPING
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
     from lafka.capture.recording import Tap
 
 AGAIN = 0.1

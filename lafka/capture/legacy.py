@@ -6,22 +6,18 @@ records it as a resource. robots.txt is not asked for: it would be the web's.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
 from lafka.capture.handler import EXCHANGE_KEY
-from lafka.capture.run import Run
+from lafka.capture.pulled import Pulled
+from lafka.capture.run import Pulling, Run
 from lafka.payloads import SNIFF, Kind, kind_of
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-
-    from lafka.capture.pulled import Pulled
-    from lafka.capture.run import Pulling
 
 PAST_KEY = "lafka_past"
 """Key of ``request.meta``: the aware time whose memento is wanted, of whoever makes the request."""

@@ -7,9 +7,10 @@ before any other middleware changes it. It judges nothing about papers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
@@ -21,9 +22,6 @@ from lafka.capture.run import Run
 from lafka.errors import BadHttp, StorageTrouble
 from lafka.storage.stopping import stop_for_storage, storage
 from lafka.warc.format.codings import decode
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
 
 PROVENANCE_KEY = "lafka_provenance"
 """Key of ``request.meta``: whom the request is for, a Provenance that whoever makes it gives."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from OpenSSL import SSL
@@ -29,9 +29,6 @@ from lafka.capture.exchanges import BodySink, Exchange, Secured, Truncated, with
 from lafka.capture.request_options import Carrier, RequestOptions
 from lafka.errors import BadHttp, SiteError, StorageTrouble
 from lafka.warc.format.fields import Fields
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TOO_BIG = "lafka-too-big"
 """Flag of a response whose body is, or was announced to be, over LAFKA_MAX_PAYLOAD."""

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Self
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 from scrapy import signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest, NotConfigured
 from scrapy.http import Headers, Request, Response
 from scrapy.responsetypes import responsetypes
@@ -41,8 +42,6 @@ from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.writing.segments import SegmentedRecord
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
     from lafka.warc.indexes.collections import Collection
 
 TIME_KEY = "wayback_time"

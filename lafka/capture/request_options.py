@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+from ipaddress import IPv4Address, IPv6Address
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.exceptions import DownloadCancelledError, StopDownload
 from scrapy.http import Headers
 from scrapy.utils.httpobj import urlparse_cached
@@ -21,9 +22,6 @@ from lafka.capture.scrapy_private import (
 )
 
 if TYPE_CHECKING:
-    from ipaddress import IPv4Address, IPv6Address
-
-    from scrapy import Request
     from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)

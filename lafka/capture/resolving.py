@@ -5,20 +5,16 @@ from __future__ import annotations
 import math
 import socket
 from collections import OrderedDict
+from collections.abc import Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy.resolver import CachingHostnameResolver, HostResolution
 from twisted.internet.abstract import isIPAddress, isIPv6Address
 from twisted.internet.address import IPv4Address, IPv6Address
-from twisted.internet.interfaces import IHostnameResolver
+from twisted.internet.interfaces import IAddress, IHostnameResolver
 from twisted.internet.threads import deferToThreadPool
 from zope.interface import implementer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from twisted.internet.interfaces import IAddress
 
 _OF_NO_NAME = frozenset((socket.EAI_AGAIN, socket.EAI_FAIL, socket.EAI_MEMORY, socket.EAI_SYSTEM))
 """Answers of ``getaddrinfo`` that do not say of the name that it has no address."""

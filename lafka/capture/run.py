@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import scrapy
 from scrapy import signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.settings import BaseSettings
 
 import lafka
 from lafka.capture.pulled import GatewayAway, GatewayClient, Pulled
@@ -27,9 +29,6 @@ from lafka.storage.stopping import note_storage_trouble, stop_for, storage
 from lafka.storage.threads import Keeping, Room, Threads
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
-
     from lafka.politeness.gate import Gate
 
 

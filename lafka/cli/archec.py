@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import sys
 import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
+from scrapy.settings import BaseSettings
 from scrapy.utils.conf import arglist_to_dict
 
 from lafka.archec.checking import check_store
@@ -24,7 +26,7 @@ from lafka.archec.gather.recovery import Unlisted, adopted, derive, recover
 from lafka.archec.gather.runs import run_name
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.gather.withdrawing import withdraw
-from lafka.archec.records import Kind
+from lafka.archec.records import Kind, Records
 from lafka.archec.records.comparing import differences
 from lafka.archec.records.folding import told_of
 from lafka.archec.records.opening import anew, catch_up, open_records
@@ -32,6 +34,7 @@ from lafka.archec.records.sqlite import NAME
 from lafka.archec.serve.holdings import StoreHoldings
 from lafka.archec.serve.queries import listed, the_id
 from lafka.archec.store import tists
+from lafka.archec.store.folders import ObiStore
 from lafka.cli.base import GroupCommand, GroupVerb
 from lafka.cli.obi import warn_of_inodes
 from lafka.cli.obi_reports import add_to_export, add_to_report, export_store, report
@@ -43,15 +46,6 @@ from lafka.runs.terminals import program
 from lafka.spiders.fobi_arguments import fobi_rules
 from lafka.spiders.obi_settings import open_store, records_of, store_root
 from lafka.witness.problems import Severity, StoreProblem
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from typing import Any
-
-    from scrapy.settings import BaseSettings
-
-    from lafka.archec.records import Records
-    from lafka.archec.store.folders import ObiStore
 
 
 def offers(archive: Archive, problems: list[str]) -> Iterator[Offer]:

@@ -7,7 +7,8 @@ import os
 import re
 import sys
 from abc import abstractmethod
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TextIO
@@ -21,9 +22,6 @@ from lafka.runs.sources import archive_line, meant
 from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Callable, Iterable, Mapping
-
     from scrapy.settings import BaseSettings
 
     from lafka.papers import Archive

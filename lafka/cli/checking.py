@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,13 +16,10 @@ from lafka.filesets.checking.filesets import check_filesets
 from lafka.filesets.targets import target_of
 from lafka.filesets.targets.folder import FolderTarget
 from lafka.papers.checking import Verifier
+from lafka.witness.problems import FileProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from scrapy.settings import BaseSettings
-
-    from lafka.witness.problems import FileProblem
 
 
 class VerifyCommand(ArchiveCommand):

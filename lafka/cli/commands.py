@@ -9,17 +9,15 @@ it a class whose instance becomes the command when it is used.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 from scrapy.commands import ScrapyCommand
 
 from lafka.cli.verbs import VERBS, made
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import ModuleType
 
 __path__ = ["<lafka.cli.verbs>"]  # no other hook takes it: it is in no folder and in no egg
 

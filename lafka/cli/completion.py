@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from argparse import SUPPRESS, Action, _SubParsersAction
+from argparse import SUPPRESS, Action, Namespace, _SubParsersAction
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from scrapy.cmdline import ScrapyArgumentParser
 
@@ -21,9 +20,6 @@ from lafka.papers.crawling.arguments import ARGUMENTS as LIST_ARGUMENTS
 from lafka.papers.crawling.arguments import HELPS
 from lafka.papers.outcomes import Group, Outcome
 from lafka.spiders.fobi_arguments import ARGUMENTS as FOBI_ARGUMENTS
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 CHOICES: dict[str, Iterable[str]] = {"--group": Group, "--outcome": Outcome}
 """The values of options that argparse does not hold to them."""

@@ -6,14 +6,17 @@ the exit codes of ``lafka.runs.exits``.
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 # First, as it makes classes that Scrapy calls deprecated, and for each looks at all frames of the
 # stack and all modules there are: that took a tenth of a second where other imports came to it.
 import scrapy.core.downloader.contextfactory  # noqa: F401
+from scrapy import Spider
 from scrapy.commands import crawl
+from scrapy.crawler import Crawler
 
 from lafka.cli.base import attempt, check_args, refused
 from lafka.cli.lists import check_crawl
@@ -29,13 +32,6 @@ from lafka.storage.limits import (
     look_later,
     look_rarely,
 )
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Awaitable, Callable
-
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
 
 
 class CrawlCommand(crawl.Command):

@@ -10,10 +10,12 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import signals
 from scrapy.commands import ScrapyCommand
+from scrapy.crawler import CrawlerProcessBase
+from scrapy.settings import BaseSettings
 
 from lafka.cli.base import ArchiveCommand, attempt, check_args, json_line, settle, tell_archive
 from lafka.cli.verbs import Described
@@ -35,10 +37,6 @@ from lafka.jobs.kafka.topics import create, differences
 from lafka.runs.terminals import program
 from lafka.spiders.fileset import FilesetSpider
 from lafka.storage.outputs import STDOUT, write_output
-
-if TYPE_CHECKING:
-    from scrapy.crawler import CrawlerProcessBase
-    from scrapy.settings import BaseSettings
 
 _GIVEN = {"type": "type", "strategy": "strategy"}
 _FLAGS = {"latest": "latest", "force": "force", "dry_run": "dry"}

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import sys
 import sysconfig
+from argparse import Namespace
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument
 from lafka.runs.sources import meant
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Iterator
 
 WEB = "https://github.com/lafka-archive/lafka/tree/main/docs"
 

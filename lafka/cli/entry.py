@@ -6,7 +6,7 @@ What needs no crawl is done without an import of Scrapy, which takes most of a s
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import lafka
 from lafka.cli import plain
@@ -15,9 +15,6 @@ from lafka.cli.plain import LeftToScrapy, PlainCommand
 from lafka.cli.verbs import VERBS, made
 from lafka.cli.words import WordsCommand
 from lafka.runs.sources import meant
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def main(argv: Sequence[str] | None = None) -> int:

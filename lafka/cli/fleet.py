@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from lafka.cli.base import GroupCommand, GroupVerb, json_line
 from lafka.errors import BadArgument, printable
@@ -13,10 +15,6 @@ from lafka.papers.crawling import fleets
 from lafka.papers.crawling.arguments import FutliArguments, scheme_of
 from lafka.papers.crawling.fleets import Fleet
 from lafka.warc.format import dates
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Mapping
 
 
 def _put(opts: Namespace) -> int:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lafka.cli.base import ArchiveCommand, the_file
 from lafka.errors import BadArgument, KeeperError, NotHeld, StorageTrouble
+from lafka.papers.archive.archives import Archive, StoredFut
 from lafka.papers.archive.copy_out import hand_out, put_into
 from lafka.papers.archive.suwafs import begins_time
 from lafka.storage.outputs import STDOUT
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator
-
-    from lafka.papers.archive.archives import Archive, StoredFut
 
 
 class FutCommand(ArchiveCommand):

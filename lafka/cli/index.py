@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -15,20 +16,15 @@ from lafka.archec.redif.reading import read
 from lafka.archec.serve.queries import ObiQuery, the_id
 from lafka.cli.base import ArchiveCommand, json_line
 from lafka.errors import BadArgument, BadId, LafkaError, NotHeld
-from lafka.index.build import check, refresh
+from lafka.index.build import More, check, refresh
 from lafka.index.captures import index_captures
 from lafka.index.tables import IndexFiles
-from lafka.index.titles import PaperTitle, Titles
+from lafka.index.titles import PaperTitle, Redif, Titles
 from lafka.runs.terminals import program
 from lafka.spiders.obi_settings import open_store, records_of
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from scrapy.settings import BaseSettings
-
-    from lafka.index.build import More
-    from lafka.index.titles import Redif
 
 
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")

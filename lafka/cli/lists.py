@@ -5,26 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from typing import TYPE_CHECKING
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator, Mapping
 
+from scrapy.settings import BaseSettings
 from scrapy.spiderloader import get_spider_loader
 
 from lafka.cli.base import ArchiveCommand, settle, tell_archive
 from lafka.errors import BadArgument, printable
 from lafka.papers.crawling.arguments import HELPS, FutliArguments, scheme_of
 from lafka.papers.lists.faults import ListAccount, sentence
+from lafka.papers.lists.futlis import Line
 from lafka.runs.sources import meant
 from lafka.runs.terminals import program
 from lafka.runs.validation import metrics_address, misspelt
 from lafka.storage.outputs import STDOUT, write_output
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from scrapy.settings import BaseSettings
-
-    from lafka.papers.lists.futlis import Line
 
 LIST_OPTIONS = ("delimiter", "encoding", "pid", "url")
 

@@ -9,7 +9,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from scrapy.settings import BaseSettings
 
 from lafka.cli.base import ArchiveCommand, json_line
 from lafka.cli.datasets import filesets_of
@@ -17,16 +18,12 @@ from lafka.errors import ArchiveBusy, BadArchive, BadPid, KeeperError, NotHeld
 from lafka.filesets.archive.filesets import recover as recovered_filesets
 from lafka.filesets.archive.repairs import FilesetRepair
 from lafka.filesets.targets.folder import FolderTarget
+from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.recovery import recover
 from lafka.papers.archive.repairs import Repair
+from lafka.pids import Pid
 from lafka.runs.terminals import program
-
-if TYPE_CHECKING:
-    from scrapy.settings import BaseSettings
-
-    from lafka.papers.archive.archives import Archive
-    from lafka.pids import Pid
-    from lafka.storage.deeds import Deed
+from lafka.storage.deeds import Deed
 
 
 class RebuildCommand(ArchiveCommand):

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import ArgumentParser, Namespace
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lafka.cli.base import ArchiveCommand
 from lafka.cli.fut import listed
@@ -29,17 +29,12 @@ from lafka.papers.archive.merging import (
     merge_papers,
 )
 from lafka.papers.archive.suwafs import begins_time
+from lafka.pids import Pid
 from lafka.runs.reports import merge_runs
 from lafka.runs.terminals import program
 from lafka.storage.outputs import file_at, opened_stream
 from lafka.warc.converting.packing import pack, stream
 from lafka.witness.processes import WorkerProcesses
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable
-
-    from lafka.pids import Pid
 
 AT_ONCE = 64
 """Papers that a process is given at a time."""

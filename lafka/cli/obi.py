@@ -8,17 +8,20 @@ import math
 import os
 import sys
 import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lafka.archec.gather.loss_rules import LossRule
-from lafka.archec.gather.runs import Plan, empty_store, gather_tobis
+from lafka.archec.gather.runs import Plan, TobiReport, empty_store, gather_tobis
 from lafka.archec.gather.sources import open_source
 from lafka.archec.gather.tobis import Clocks
+from lafka.archec.records import Records
 from lafka.archec.serve import queries
 from lafka.archec.serve.futlis import FutliChoice, FutliList, tsv
+from lafka.archec.serve.queries import ObiQuery
 from lafka.archec.serve.store_futlis import StoreFutliList
 from lafka.archec.store import tists
 from lafka.archec.store.folders import ObiStore
@@ -30,13 +33,7 @@ from lafka.spiders.obi_settings import INODES_LOW, open_store, records_of, store
 from lafka.storage.outputs import STDOUT, file_at, write_output
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from scrapy.settings import BaseSettings
-
-    from lafka.archec.gather.runs import TobiReport
-    from lafka.archec.records import Records
-    from lafka.archec.serve.queries import ObiQuery
 
 
 def _is_unfilled(settings: BaseSettings) -> bool:

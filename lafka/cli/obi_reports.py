@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,6 @@ from lafka.storage.folders import make_folders
 from lafka.storage.outputs import write_output
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from scrapy.settings import BaseSettings
 
 

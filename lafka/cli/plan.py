@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument, printable
 from lafka.papers.crawling.arguments import FutliArguments, scheme_of
 from lafka.papers.lists.forecasts import CrawlPlan, CrawlSpeed, HostCounts
 from lafka.storage.outputs import in_bytes
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Mapping
 
 _RATE = re.compile(r"(\d+(?:\.\d+)?)/([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from argparse import ArgumentParser, Namespace
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lafka.cli.base import ArchiveCommand
 from lafka.errors import ArchiveBusy, BadReport, printable
@@ -15,9 +16,6 @@ from lafka.reports.report import ReportOptions, answer
 from lafka.runs.reports import reports
 from lafka.runs.terminals import program
 from lafka.storage.outputs import write_output
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
 
 
 class ReportCommand(ArchiveCommand):

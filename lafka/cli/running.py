@@ -7,26 +7,20 @@ write code.
 from __future__ import annotations
 
 import os
+from argparse import Namespace
 from cProfile import Profile
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING
 
 from scrapy import commands
 from scrapy.cmdline import ScrapyArgumentParser
-from scrapy.commands import ScrapyHelpFormatter
-from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
+from scrapy.commands import ScrapyCommand, ScrapyHelpFormatter
+from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess, CrawlerProcessBase
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 
 from lafka.cli.base import attempt, settle
 from lafka.cli.verbs import EXAMPLES, VERBS, made, told
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from scrapy.commands import ScrapyCommand
-    from scrapy.crawler import CrawlerProcessBase
 
 SETTINGS = "lafka.settings"
 LEFT_OUT = frozenset(("edit", "genspider", "startproject"))

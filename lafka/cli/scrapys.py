@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from scrapy import Request, Spider, commands
 from scrapy.commands import bench, fetch, parse, settings, shell
+from scrapy.settings import BaseSettings
 from scrapy.utils.url import guess_scheme
 from w3lib.url import file_uri_to_path
 
@@ -24,13 +27,6 @@ from lafka.runs import sources
 from lafka.runs.sources import meant
 from lafka.runs.terminals import program
 from lafka.spiders.loading import user_agent
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import AsyncIterator, Iterator
-
-    from scrapy.settings import BaseSettings
-
 
 FILE_HANDLER = "scrapy.core.downloader.handlers.file.FileDownloadHandler"
 NO_LOG = "; the log, without --nolog, says why"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,15 +17,12 @@ from lafka.index.build import refresh
 from lafka.index.tables import IndexFiles
 from lafka.runs.terminals import program
 from lafka.runs.validation import positive
+from lafka.urls.addresses import Holdings
 from lafka.web.listed import ListHoldings
-from lafka.web.site import Site
+from lafka.web.site import Origins, Site
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lafka.urls.addresses import Holdings
     from lafka.web.serving import ServeAddresses
-    from lafka.web.site import Origins
 
 
 GATEWAY_PORT = "8732"

@@ -10,20 +10,18 @@ import csv
 import io
 import json
 import sqlite3
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.storage import drafts
 from lafka.storage.folders import DRAFT
 from lafka.storage.outputs import STDOUT, csv_cell, file_at, new_draft, write_output
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
 
 Columns = Mapping[str, type]
 """Names in their order, and ``str``, ``int``, ``bool``, ``datetime`` for a text like

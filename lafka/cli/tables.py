@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -16,14 +18,11 @@ from lafka.index.rows import Named
 from lafka.index.tables import IndexFiles, open_to_read, reraising
 from lafka.papers import Group, Outcome
 from lafka.papers import archive as parts
+from lafka.papers.archive.archives import StoredFut
 from lafka.papers.archive.copy_out import put_text_into
 from lafka.runs.sources import meant
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterable, Iterator
-
-    from lafka.papers.archive.archives import StoredFut
     from lafka.papers.archive.catalogue import Ended
     from lafka.papers.archive.texts import FutText
 

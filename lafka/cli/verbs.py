@@ -7,12 +7,11 @@ the same table to Scrapy.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from scrapy.commands import ScrapyCommand
 
 

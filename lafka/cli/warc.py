@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sys
+from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lafka.cli.base import GroupCommand, GroupVerb, place, the_file, the_files
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.warc import indexes
-from lafka.warc.converting.arc2warc import arc2warc
+from lafka.warc.converting.arc2warc import ConversionResult, arc2warc
 from lafka.warc.converting.repairing import recompress, repair
 from lafka.warc.converting.warc2arc import warc2arc
 from lafka.warc.errors import BadValue
@@ -23,16 +23,10 @@ from lafka.warc.foreign import kind_of, open_volume
 from lafka.warc.indexes import index_lines
 from lafka.warc.indexes.base import Entry
 from lafka.warc.indexes.collections import Collection
+from lafka.warc.problems import Problem
 from lafka.warc.reading.checking import check
 from lafka.warc.reading.handles import link_flat, volumes_below
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
-
-    from lafka.warc.converting.arc2warc import ConversionResult
-    from lafka.warc.problems import Problem
-    from lafka.warc.reading.stored import StoredRecord
+from lafka.warc.reading.stored import StoredRecord
 
 
 def add_paths(parser: ArgumentParser) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
@@ -21,8 +22,6 @@ from lafka.runs.sources import KNOWN
 from lafka.storage.folders import names_below
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from lafka.papers.archive.archives import Archive
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Awaitable, Callable
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from lafka.errors import MachineTrouble
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 GRACE = 10.0
 """Seconds in which another host may answer, before such a failure is believed."""

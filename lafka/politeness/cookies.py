@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Request, Response
 
 from lafka.politeness.redirects import refuse_loop
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Self
-
     from scrapy.crawler import Crawler
-    from scrapy.http import Request, Response
     from scrapy.http.cookies import CookieJar
 
     from lafka.politeness.jars import TrailJars

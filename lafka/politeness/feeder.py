@@ -22,15 +22,13 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event, Lock
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from lafka.errors import StorageTrouble
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 _BATCH_LINES = 2_000
 _BATCH_BYTES = 4 << 20

@@ -6,19 +6,15 @@ own, whose import takes a twentieth of a second.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from http.cookiejar import Cookie
 
 from scrapy.downloadermiddlewares.cookies import CookiesMiddleware
+from scrapy.http import Request
+from scrapy.http.cookies import CookieJar
 from scrapy.utils.httpobj import urlparse_cached
 from tldextract import TLDExtract
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from http.cookiejar import Cookie
-
-    from scrapy.http import Request
-    from scrapy.http.cookies import CookieJar
 
 
 class TrailJars(CookiesMiddleware):

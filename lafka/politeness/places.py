@@ -7,14 +7,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Generic
+from collections.abc import Callable
+from typing import Generic
 
-from lafka.politeness.feeder import AnyLine
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lafka.politeness.feeder import HostFeeder
+from lafka.politeness.feeder import AnyLine, HostFeeder
 
 PATIENCE = 5.0
 """Seconds after which a line that its host has not answered is counted among those that wait."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter, OrderedDict
+from collections.abc import Iterable
 from itertools import count
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.pqueues import (
     DownloaderAwarePriorityQueue,
     DownloaderInterface,
@@ -23,9 +24,6 @@ from lafka.politeness.hosts import Hosts, gate_of
 from lafka.politeness.retries import RetryAfterMiddleware
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from scrapy import Request
     from scrapy.crawler import Crawler
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urldefrag, urljoin
 
 from scrapy.downloadermiddlewares.redirect import (
@@ -13,7 +13,7 @@ from scrapy.downloadermiddlewares.redirect import (
     RedirectMiddleware,
 )
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Request, Response
 from scrapy.utils.httpobj import urlparse_cached
 from w3lib.encoding import html_to_unicode
 from w3lib.html import get_base_url, get_meta_refresh
@@ -21,9 +21,6 @@ from w3lib.html import get_base_url, get_meta_refresh
 from lafka.errors import SiteError
 from lafka.politeness.hosts import SLOT_KEY
 from lafka.politeness.retries import ASKS_TO_WAIT
-
-if TYPE_CHECKING:
-    from scrapy.http import Request, Response
 
 logger = logging.getLogger(__name__)
 

@@ -6,11 +6,12 @@ import logging
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from scrapy import signals
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.exceptions import CannotResolveHostError, IgnoreRequest
+from scrapy.http import Headers, Request, Response
 from scrapy.http.request import NO_CALLBACK
 
 from lafka.errors import SiteError, printable
@@ -23,10 +24,7 @@ from lafka.politeness.failures import (
 from lafka.politeness.hosts import Hosts, gate_of
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from scrapy.crawler import Crawler
-    from scrapy.http import Headers, Request, Response
 
 logger = logging.getLogger(__name__)
 

@@ -9,11 +9,12 @@ import re
 from collections import OrderedDict
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from scrapy import Request, signals
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
@@ -27,12 +28,9 @@ from lafka.politeness.redirects import RedirectLoop
 from lafka.politeness.retries import ASKS_TO_WAIT, HostSetAside, RetryAfterMiddleware
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from scrapy.core.downloader import Slot
     from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
 
 logger = logging.getLogger(__name__)

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from lafka.archec.records import Records
 from lafka.archec.redif.vocabulary import CODES
 from lafka.archec.statistics import FOBI_COLUMNS, TOBI_COLUMNS, Scope, Statistics, statistics
 from lafka.archec.store import tists
@@ -15,9 +16,6 @@ from lafka.errors import BadArgument
 from lafka.reports import plots
 from lafka.reports.rendering import as_csv, as_html, as_json
 from lafka.reports.tables import Cell, Plot, PlotKind, ReportSpan, Table, TableReport
-
-if TYPE_CHECKING:
-    from lafka.archec.records import Records
 
 FORMS = ("json", "csv", "html")
 Rows = Iterable[tuple[tuple[str, ...], Mapping[str, int]]]

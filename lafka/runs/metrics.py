@@ -13,12 +13,14 @@ import socket
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
+from wsgiref.simple_server import WSGIServer
 
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry, Metric, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
 from prometheus_client.registry import Collector
 from scrapy import signals
+from scrapy.crawler import Crawler
 
 import lafka
 from lafka.capture.run import Run
@@ -26,13 +28,6 @@ from lafka.errors import BadArgument
 from lafka.runs.progress import host_states
 from lafka.runs.validation import metrics_address
 from lafka.storage.threads import run_aside
-
-if TYPE_CHECKING:
-    from typing import Self
-    from wsgiref.simple_server import WSGIServer
-
-    from prometheus_client import Metric
-    from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
 

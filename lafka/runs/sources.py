@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from configparser import ConfigParser
 from configparser import Error as ConfigError
 from dataclasses import dataclass
@@ -21,8 +22,6 @@ from typing import TYPE_CHECKING, Any
 from lafka.errors import BadArgument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from scrapy.settings import BaseSettings
 
 PRIORITIES = {"default": 0, "command": 10, "project": 20, "cmdline": 40}

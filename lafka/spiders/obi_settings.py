@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lafka.archec.records import Records
 from lafka.archec.records.opening import open_records
 from lafka.archec.store.folders import ObiStore
 from lafka.errors import BadArgument
@@ -15,7 +16,6 @@ from lafka.runs.sources import PRIORITIES
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-    from lafka.archec.records import Records
 
 INODES_LOW = 0.1
 """A smaller share of free inodes is worth a warning: each obi is a file."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from functools import cached_property, partial
 from http import HTTPStatus
@@ -17,7 +17,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import count
 from select import POLLIN, poll
 from socket import MSG_DONTWAIT, MSG_PEEK
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from OpenSSL import SSL
 from twisted.internet.defer import Deferred, gatherResults
@@ -32,9 +32,6 @@ from lafka.capture.client.requests import Route, WireRequest
 from lafka.capture.client.routes import Routes, factory_of
 from lafka.capture.exchanges import Secured
 from lafka.capture.recording import ClaimLost, Tap, UnaskedBytes
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
 
 IDLE = 240.0
 """Seconds that a connection is kept for the next request, as in Twisted's own pool."""

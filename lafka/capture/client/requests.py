@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urldefrag, urlsplit
 
+from scrapy import Request
 from scrapy.exceptions import UnsupportedURLSchemeError
 from scrapy.utils.url import add_http_if_no_scheme
 from twisted.internet.abstract import isIPv6Address
 from twisted.web.client import URI
 from twisted.web.http_headers import Headers
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from scrapy import Request
 
 _VALID = re.compile(rb"[\x21-\x7e]+")
 _METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import tempfile
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy.commands import ScrapyCommand
 
@@ -19,10 +20,6 @@ from lafka.errors import BadArgument
 from lafka.filesets.archive.filesets import Filesets
 from lafka.papers.archive.archives import Archive
 from lafka.runs.terminals import program
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
 
 PID = "RePEc:dem:wpaper:tagged"
 SETTINGS = {

@@ -39,6 +39,7 @@ from lafka.errors import (
 from lafka.papers import archive as parts
 from lafka.papers.archive.suwafs import Fut, Suwaf
 from lafka.papers.archive.suwafs import StoredFut as StoredFut  # noqa: PLC0414
+from lafka.papers.origins import Origin
 from lafka.pids import SCHEMES, Pid, Scheme
 from lafka.storage import drafts
 from lafka.storage.folders import files_below, make_folders, sync_folder
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from lafka.papers.archive.paperwarc import PaperFiles, PaperWarc, Stored, TrailRecord
     from lafka.papers.archive.texts import FutText
     from lafka.papers.lists.futlis import Futli
-    from lafka.papers.origins import Origin
 
 FORMAT = 1
 MARKER = "lafka.json"

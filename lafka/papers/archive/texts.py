@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -19,8 +20,6 @@ from lafka.storage import children
 from lafka.storage.children import ChildDied, Children
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from lafka.papers.archive.suwafs import StoredFut
 
 MODULE = "lafka.papers.archive.texts"

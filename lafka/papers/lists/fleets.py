@@ -11,15 +11,12 @@ import json
 import re
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lafka.errors import BadList
-from lafka.papers.lists.futlis import shard_of_line
+from lafka.papers.lists.futlis import Line, shard_of_line
 from lafka.papers.lists.rows import ListRow, verdict
-
-if TYPE_CHECKING:
-    from lafka.papers.lists.futlis import Line
-    from lafka.pids import Scheme
+from lafka.pids import Scheme
 
 _BITS = 40
 """Bits of a line's number that are its offset; the partition is above them."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, Protocol
 
 from lafka.papers.lists.faults import hopeful
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
-    from lafka.papers.lists.futlis import Line, Shard
-    from lafka.pids import Scheme
-    from lafka.politeness.feeder import HostFeeder
+from lafka.papers.lists.futlis import Line, Shard
+from lafka.pids import Scheme
+from lafka.politeness.feeder import HostFeeder
 
 
 class Input(Protocol):
