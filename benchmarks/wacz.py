@@ -15,7 +15,7 @@ from benchmarks import archives
 from benchmarks.sites import Papers
 from benchmarks.tables import markdown
 from lafka.papers.archive.archives import Archive
-from lafka.papers.archive.index import package, pieces
+from lafka.papers.archive.wacz import package, pieces
 from lafka.warc.converting.packing import pack
 
 ROUNDS = 5

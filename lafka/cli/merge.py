@@ -18,7 +18,6 @@ from lafka.cli.base import ArchiveCommand
 from lafka.cli.fut import listed
 from lafka.errors import BadArchive, BadArgument
 from lafka.papers.archive.archives import Archive
-from lafka.papers.archive.index import package, pieces
 from lafka.papers.archive.merging import (
     LEFT,
     MORE,
@@ -29,6 +28,7 @@ from lafka.papers.archive.merging import (
     merge_papers,
 )
 from lafka.papers.archive.suwafs import begins_time
+from lafka.papers.archive.wacz import package, pieces
 from lafka.pids import Pid
 from lafka.runs.reports import merge_runs
 from lafka.runs.terminals import program

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from lafka.papers.archive.archives import Archive as Archive
     from lafka.papers.archive.catalogue import Ended as Ended
     from lafka.papers.archive.catalogue import Paper as Paper
-    from lafka.papers.archive.index import package as package
-    from lafka.papers.archive.index import pieces as pieces
     from lafka.papers.archive.suwafs import Fut as Fut
     from lafka.papers.archive.suwafs import StoredFut as StoredFut
     from lafka.papers.archive.suwafs import Suwaf as Suwaf
     from lafka.papers.archive.texts import read_text as read_text
+    from lafka.papers.archive.wacz import package as package
+    from lafka.papers.archive.wacz import pieces as pieces
     from lafka.papers.lists.futlis import shard_of as shard_of
     from lafka.papers.lists.listfiles import Excludes as Excludes
     from lafka.papers.outcomes import Group as Group
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "lafka.papers.archive.archives": ("Archive",),
     "lafka.papers.archive.catalogue": ("Ended", "Paper"),
-    "lafka.papers.archive.index": ("package", "pieces"),
+    "lafka.papers.archive.wacz": ("package", "pieces"),
     "lafka.papers.archive.suwafs": ("Fut", "StoredFut", "Suwaf"),
     "lafka.papers.archive.texts": ("read_text",),
     "lafka.papers.lists.listfiles": ("Excludes",),

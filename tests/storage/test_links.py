@@ -12,7 +12,6 @@ import pytest
 
 from lafka.errors import BadArchive, StorageTrouble
 from lafka.papers.archive.archives import Archive
-from lafka.papers.archive.index import SuwafIndex
 from lafka.storage.folders import files_below
 from tests import starts
 from tests.stores import START, Store, cuts, files, pdf, problems
@@ -86,12 +85,6 @@ def test_a_writer_goes_through_links(root: Path) -> None:
     assert problems(root) == []
 
 
-def test_an_index_of_suwafs_goes_through_links(root: Path) -> None:
-    with SuwafIndex(Archive(root)) as index:
-        assert len(list(index)) == 3
-        assert index.problems == []
-
-
 def test_a_disk_that_only_warcs_lie_on_is_told_once(root: Path) -> None:
     shutil.rmtree(root.parent / "disk/warc")
     found = [json.loads(problem)["code"] for problem in problems(root)]
@@ -117,9 +110,6 @@ def test_a_disk_that_is_not_mounted_is_told_by_whoever_walks(root: Path) -> None
     ]
     with pytest.raises(BadArchive, match="leads nowhere"):
         list(Archive(root).warcs())
-    with SuwafIndex(Archive(root)) as index:
-        assert len(list(index)) == 1
-        assert [str(problem.path) for problem in index.problems] == links[1:]
 
 
 def test_a_writer_that_needs_what_is_not_mounted_says_so_and_keeps_the_raw_warc(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lafka.errors import NotHeld, ShortWarc
-from lafka.papers.archive.index import name_of, package, pieces
+from lafka.papers.archive.wacz import name_of, package, pieces
 from lafka.warc import Volume
 from lafka.warc.converting.packing import pack
 from tests.stores import PID, Store, page, pdf
