@@ -80,7 +80,8 @@ def script(shell: str, words: Words) -> str:
     """Return what *shell* reads to complete ``lafka`` by *words*."""
     line = json.dumps(words, separators=(",", ":")).replace("'", r"\u0027")
     line = line.replace("\\", r"\\") if shell == "fish" else line
-    return SHELLS[shell].replace("VERSION", words.version).replace("WORDS", line)
+    template = Path(__file__).with_name("shells") / f"lafka.{shell}"
+    return template.read_text("utf-8").replace("VERSION", words.version).replace("WORDS", line)
 
 
 def write_completed(line: str, words: Words, archive: Callable[[], Archive]) -> None:
@@ -159,48 +160,8 @@ def _pids(archive: Archive, word: str) -> Iterator[str]:
                     yield pid
 
 
-_BASH = r"""# bash completion of lafka; made by: lafka completion bash
-_lafka() {
-  local line="${COMP_LINE:0:COMP_POINT}" one words='WORDS'
-  local word="${line##*[[:space:]]}"
-  local before="${word%"${word##*[$COMP_WORDBREAKS]}"}"  # bash replaces what stands behind it
-  COMPREPLY=()
-  while IFS=$'\t' read -r one _; do
-    [[ $word == *[\'\"]* ]] || printf -v one %q "$one"
-    COMPREPLY+=("${one#"$before"}")
-  done < <(printf '%s\n' "$words" "$line" | "$1" completion words VERSION 2> /dev/null)
-  [[ $COMPREPLY != *= ]] || compopt -o nospace 2> /dev/null
-}
-complete -o default -F _lafka lafka
-"""
-_ZSH = r"""#compdef lafka
-# zsh completion of lafka; made by: lafka completion zsh
-_lafka() {
-  local line="${(j: :)words[1,CURRENT-1]} $PREFIX" known='WORDS'
-  local asked="$(print -rl -- "$known" "$line" | $words[1] completion words VERSION 2> /dev/null)"
-  local -a found=("${(@f)asked}")
-  found=(${found:#})
-  (( $#found )) || { compset -P '*='; _files; return }
-  local -a names=("${(@)found%%$'\t'*}") told=("${(@)found/$'\t'/  }") behind=()
-  [[ $names[1] == *= ]] && behind=(-S '')
-  compadd "${behind[@]}" -l -d told -- $names
-}
-if [[ $funcstack[1] == _lafka ]]; then _lafka "$@"; else compdef _lafka lafka; fi
-"""
-_FISH = r"""# fish completion of lafka; made by: lafka completion fish
-function __lafka
-    set -l all 'WORDS'
-    set -l found (printf '%s\n' $all (commandline -cp) | lafka completion words VERSION 2>/dev/null)
-    if set -q found[1]
-        printf '%s\n' $found
-    else
-        __fish_complete_path (commandline -ct)
-    end
-end
-complete -c lafka -f -n 'not string match -q "*=*" -- (commandline -ct)' -a '(__lafka)'
-"""
-SHELLS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
-"""What each shell reads to complete ``lafka``, without VERSION and WORDS."""
+SHELLS = ("bash", "zsh", "fish")
+"""Each has a script in ``shells/`` that completes ``lafka``, without VERSION and WORDS."""
 MOST_PIDS = 50
 MOST_PAPERS = 50_000
 """How many files are looked at for pids, so that nobody waits."""

@@ -11,6 +11,7 @@ import io
 import json
 from collections.abc import Callable
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from lafka.errors import printable
@@ -109,27 +110,7 @@ def shown(cell: Cell, column: str = "") -> str:
 
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-STYLE = """\
-:root { color-scheme: light; }
-body { font: 1rem/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; margin: 0 auto;
-  max-width: 72rem; padding: 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
-nav ul { columns: 18rem; padding-left: 1.25rem; }
-.wide { overflow-x: auto; }
-svg { max-width: 100%; height: auto; }
-table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; font-weight: 600; padding: .25rem 0; }
-th, td { border-bottom: 1px solid #767676; padding: .2rem .6rem; text-align: left;
-  vertical-align: top; overflow-wrap: break-word; }
-.n { text-align: right; white-space: nowrap; }
-.lead { font-size: 1.2rem; }
-a { color: #0b4f8a; } a:focus-visible, .wide:focus-visible { outline: 3px solid #0b4f8a; }
-@page { size: A4; margin: 15mm; }
-@media print { body { max-width: none; padding: 0; font-size: 9pt; } nav { display: none; }
-  .wide { overflow: visible; } tr, svg { break-inside: avoid; }
-  th, td { padding: .1rem .25rem; font-size: 7.5pt; } td { overflow-wrap: anywhere; }
-  thead { display: table-header-group; } }
-"""
+STYLE = Path(__file__).with_name("report.css").read_text("utf-8")
 
 
 def as_html(whole: TableReport, *, top: int = 50, plot: Callable[[Table], str]) -> bytes:

@@ -54,7 +54,7 @@ _ADDED = (
     " mime, status, digest, digest_hash, length, payload_offset, payload_length)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-_CACHE = "PRAGMA cache_size = -65536"  # KiB
+_CACHE = -65536  # KiB
 _KNOWN_MAX = 1000
 _FAULTS = (sqlite3.Error, UnicodeDecodeError)  # names in a damaged schema are decoded, too
 _OF_THE_DISK = {
@@ -115,7 +115,7 @@ class SqliteIndex(Index):
     def __init__(self, path: Path, *, strict: bool = False) -> None:  # noqa: ARG002
         super().__init__(path)
         self._path = path
-        self._db = _connected(path)
+        self._db = connected(path)
         self._volumes: dict[int, str] = {}
         try:
             if self._value("PRAGMA application_id") != APPLICATION:
@@ -260,8 +260,11 @@ def _beginning(query: Query) -> int:
     return query.when[0] if query.when else FAR
 
 
-def _connected(path: Path) -> sqlite3.Connection:
-    """A connection that only reads; where even that would write beside the file, it is frozen."""
+def connected(path: Path, cache: int = _CACHE) -> sqlite3.Connection:
+    """A connection that only reads; where even that would write beside the file, it is frozen.
+
+    *cache* is SQLite's ``cache_size``. ``BadIndex``, ``OSError``.
+    """
     where = f"file:{quote(os.fspath(path.absolute()))}?mode=ro"
     fault: Exception | None = None
     for more in ("", "&immutable=1"):
@@ -270,7 +273,7 @@ def _connected(path: Path) -> sqlite3.Connection:
                 where + more, uri=True, isolation_level=None, check_same_thread=False, timeout=60
             )
             db.execute("SELECT count(*) FROM sqlite_schema")
-            db.execute(_CACHE)
+            db.execute(f"PRAGMA cache_size = {cache}")
         except _FAULTS as error:
             fault = error
         else:
@@ -347,7 +350,7 @@ class SqliteBuilder(IndexBuilder):
         else:
             write_ahead(self._db)
         run(f"PRAGMA synchronous = {'OFF' if self._fresh else 'NORMAL'}")
-        run(_CACHE)
+        run(f"PRAGMA cache_size = {_CACHE}")
         if empty:
             run("BEGIN IMMEDIATE")
             self._run_all(_TABLES)
