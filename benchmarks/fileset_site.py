@@ -158,14 +158,13 @@ class Site:
 
     @property
     def trust(self) -> dict[str, str]:
-        """The environment of a program that is to trust the site and asks no proxy."""
+        """The environment of a program that is to trust the site."""
         bundle = str(self.folder / "ca.pem")
         return {
             "SSL_CERT_FILE": bundle,
             "REQUESTS_CA_BUNDLE": bundle,
             "CURL_CA_BUNDLE": bundle,
             "HOME": str(self.folder),
-            "NO_PROXY": "*",
         }
 
     def zenodo(self, number: int, sizes: Sequence[int], *, zeros: bool = False) -> list[Held]:

@@ -65,8 +65,15 @@ def run(
 
 
 def environment() -> dict[str, str]:
-    """Ours, but compiled modules are kept: otherwise each run would compile Lafka again."""
-    return {name: v for name, v in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    """Ours, but compiled modules are kept: otherwise each run would compile Lafka again.
+
+    Nor is any proxy named in it: every request would be held against the list of exceptions.
+    """
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name != "PYTHONDONTWRITEBYTECODE" and not name.lower().endswith("_proxy")
+    }
 
 
 # What both sides get: as many requests at once, no manners, no line a request in the log.
