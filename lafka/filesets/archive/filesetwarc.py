@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +14,7 @@ from msgspec.structs import replace
 
 from lafka.capture.logged import LoggedExchange
 from lafka.capture.rawlog import CONNECTION
-from lafka.errors import BadSuwaf, StorageTrouble
+from lafka.errors import BadSuwaf, Stopped, StorageTrouble
 from lafka.filesets.archive.contents import (
     FilesetContents,
     FilesetScanner,
@@ -204,12 +206,18 @@ T = TypeVar("T")
 
 
 class FilesetWarc(SummarisedWarc[FilesetContents]):
-    """One fileset's WARC and summary, locked; made by :meth:`locked`, ended by :meth:`close`."""
+    """One fileset's WARC and summary, locked; made by :meth:`locked`, ended by :meth:`close`.
+
+    Threads take turns.
+    """
 
     def __init__(self, summary_path: Path, fileset_id: str, lock: Lock) -> None:
         super().__init__(lock, summary_path)
         self.fileset_id = fileset_id
         self._known: FilesetSummary | None = None
+        self._turn = threading.Lock()
+        self._is_open = True
+        self.is_behind = False  # what was appended is not committed yet
 
     @classmethod
     def locked(
@@ -232,11 +240,16 @@ class FilesetWarc(SummarisedWarc[FilesetContents]):
         return made
 
     def close(self) -> None:
-        """Give up the lock; what was not appended is not there."""
+        """Commit what was appended, and give up the lock; what was not appended is not there."""
         try:
-            self.lock.release()
-        except OSError as error:
-            raise StorageTrouble(self.path, error) from error
+            self.commit()
+        finally:
+            with self._turn:
+                self._is_open = False
+                try:
+                    self.lock.release()
+                except OSError as error:
+                    raise StorageTrouble(self.path, error) from error
 
     @property
     def summary(self) -> FilesetSummary:
@@ -277,18 +290,43 @@ class FilesetWarc(SummarisedWarc[FilesetContents]):
             self.lock.fd, self.lock.path, self.fileset_id, trusted_to=trusted_to, chain=chain
         )
 
-    def append(self, plan: Callable[[FilesetGroup], T]) -> T:
+    def append(self, plan: Callable[[FilesetGroup], T], *, later: bool = False) -> T:
         """Append what *plan* plans, and commit it: what *plan* returns. Nothing where it raises.
 
-        ``StorageTrouble`` where the disk refuses; the WARC then ends as it did before.
+        *later*: it is committed with what comes next. Where its process is killed before, it is
+        rolled forward all the same; a power cut may take it. ``StorageTrouble`` where the disk
+        refuses; the WARC then ends as it did before. ``Stopped`` behind :meth:`close`.
         """
-        with Files() as files:
+        with self._turn, Files() as files:
+            if not self._is_open:
+                raise Stopped(f"{self.fileset_id}: not stored, for its WARC is closed")
             group = FilesetGroup(self.contents, files, self.lock.fd)
             planned = plan(group)
             if group.pieces:
-                done(self.writing(group))
-                done(self.committing())
+                if later:
+                    self.is_behind = True
+                    done(self._appending(group, sync=False))
+                    group.commit()
+                else:
+                    self._commit(group)
         return planned
+
+    def commit(self) -> None:
+        """Commit what was appended to be committed later, if anything; ``StorageTrouble``."""
+        with self._turn, Files() as files:
+            if self._is_open and self.is_behind:
+                self._commit(FilesetGroup(self.contents, files, self.lock.fd))
+
+    def _commit(self, group: FilesetGroup) -> None:
+        was_behind, self.is_behind = self.is_behind, False
+        try:
+            done(self.writing(group, sync=True))
+        except StorageTrouble:
+            if was_behind:  # nobody knows what of it came to the disk
+                with suppress(OSError):
+                    self.cut_off(self.committed_end)
+            raise
+        done(self.committing())
 
 
 def load_summary(path: Path, fileset_id: str | None = None) -> FilesetSummary | None:

@@ -1,6 +1,7 @@
 """Stores one request in its fileset's WARC: landing page, API answers, files, its result.
 
-Every method is one commit: a kill loses the file in flight at most. All of them block.
+A kill loses the file in flight at most. All methods block, and each is one commit, but for small
+files that are kept *later*: they are committed together, by :meth:`Storing.commit`.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from lafka.warc.format import dates
 from lafka.warc.indexes.surts import surt
 
 Exchanges = tuple[LoggedExchange, ...]
+SMALL = 1 << 20
+"""Bytes of a file that may be committed with others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +160,23 @@ class Storing:
 
     # ---- Files
 
-    def keep(self, want: Keep, exchanges: Exchanges) -> Kept:
+    def may_gather(self, want: Keep) -> bool:
+        """Return whether the file of *want* may be kept later: it is small, and not the first.
+
+        The first is the progress by which a begin of its request counts.
+        """
+        return self._begun and not want.members and (want.file.size or 0) <= SMALL
+
+    @property
+    def is_behind(self) -> bool:
+        """Return whether something was kept that is not committed yet."""
+        return self._warc.is_behind
+
+    def commit(self) -> None:
+        """Commit what was kept later."""
+        self._warc.commit()
+
+    def keep(self, want: Keep, exchanges: Exchanges, *, later: bool = False) -> Kept:
         """Store the file of *want*, or the bundle, out of its capture."""
         file = want.file
         wanted = FileAnswer(
@@ -174,7 +193,7 @@ class Storing:
             self._note_files(group, want, stands)
             return place, revisits
 
-        place, revisits = self._warc.append(planned)
+        place, revisits = self._warc.append(planned, later=later)
         self._begun = True
         last = exchanges[-1]
         status = last.payload.status if last.payload else 0
@@ -183,7 +202,7 @@ class Storing:
         return Kept(status=FileStatus.SUCCESS, cdx=cdx, revisit_cdx=revisit_cdx)
 
     def keep_item(self, want: Keep, captures: list[Exchanges], place: ItemPlace,
-                  ranges: list[tuple[int, int]]) -> Kept:  # fmt: skip
+                  ranges: list[tuple[int, int]], *, later: bool = False) -> Kept:  # fmt: skip
         """Note that the file of *want* stands in an item; *ranges*: bytes that each capture had."""
 
         def planned(group: FilesetGroup) -> None:
@@ -193,7 +212,7 @@ class Storing:
             more = {"item": place.item, "name": place.name}
             self._note_files(group, want, more, ranges=ranges, decoded=want.decoded)
 
-        self._warc.append(planned)
+        self._warc.append(planned, later=later)
         self._begun = True
         return Kept(status=FileStatus.SUCCESS, path=f"{place.item}/{place.name}")
 

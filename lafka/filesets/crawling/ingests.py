@@ -14,7 +14,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
-from lafka.errors import KeeperError
+from lafka.errors import KeeperError, Stopped
 from lafka.filesets.archive.contents import Role, warcinfo_fields
 from lafka.filesets.archive.filesets import web_home
 from lafka.filesets.archive.filesetwarc import FilesetWarc
@@ -41,6 +41,8 @@ logger = logging.getLogger(__name__)
 
 BUSY_SECONDS, BUSY_MOST = 0.1, 5.0
 """Until a fileset is tried again that another process has: twice as long each time, up to these."""
+GATHER_SECONDS = 2.0
+"""Until small files that came one after the other are committed: a power cut loses no more."""
 _LANDING_STATUS = {
     "too-big": Status.BODY_TOO_LARGE,
     "loop": Status.REDIRECT_LOOP,
@@ -74,6 +76,7 @@ class Ingest:
         self._fetched: tuple[Exchanges, Fetched] | None = None
         self._target: ItemStore | None = None
         self._lock: asyncio.Lock | None = None
+        self._gathering: asyncio.Task[None] | None = None
         self._requests = self._bytes = 0
         self._begun = monotonic()
 
@@ -257,6 +260,8 @@ class Ingest:
         return Storing(warc, self._request, self._pages, root=shop.filesets.root)
 
     async def _let_go(self) -> None:
+        if self._gathering is not None:
+            self._gathering.cancel()
         if self._store is not None:
             await self._shop.wire.aside(self._store.close)
             self._store = None
@@ -310,17 +315,28 @@ class Ingest:
         return came if want.url == page.resource.url and isinstance(want, Fetch) else None
 
     async def _keep(self, want: Keep) -> Kept:
+        store = self._named()
+        later = store.may_gather(want)
+        if later and self._gathering is None:
+            self._gathering = asyncio.ensure_future(self._gather(store))
         if self._target is not None:
-            return await self._target.keep(want, self._named())
+            return await self._target.keep(want, store, later=later)
         assert self._fetched is not None
         exchanges, _ = self._fetched
-        store = self._named()
         item = self._item
         assert item is not None
         kept: Kept = await self._shop.wire.store(
-            item.fileset_id or "", lambda: store.keep(want, exchanges)
+            item.fileset_id or "", lambda: store.keep(want, exchanges, later=later), later=later
         )
         return kept
+
+    async def _gather(self, store: Storing) -> None:
+        """Have committed what *store* keeps, now and then, until it is let go, which commits it."""
+        with suppress(Stopped):
+            while True:
+                await asyncio.sleep(GATHER_SECONDS)
+                if store.is_behind:
+                    await self._shop.wire.store(self._request.base_url, store.commit)
 
     # ---- The end
 

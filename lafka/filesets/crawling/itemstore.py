@@ -160,8 +160,8 @@ class ItemStore:
             tries=shop.tries,
         )
 
-    async def keep(self, want: Keep, store: Storing) -> Kept:
-        """Give the part its final name, and note it in the WARC."""
+    async def keep(self, want: Keep, store: Storing, *, later: bool) -> Kept:
+        """Give the part its final name, and note it in the WARC, to be committed *later*."""
         download, folder = self._download, self.folder
         assert download is not None
         self._download = None
@@ -188,7 +188,8 @@ class ItemStore:
         def keep() -> Kept:
             if (trouble := named()) is not None:
                 return trouble
-            kept = store.keep_item(want, download.captures, place, download.ranges)
+            captures, ranges = download.captures, download.ranges
+            kept = store.keep_item(want, captures, place, ranges, later=later)
             if isinstance(folder, BucketItem):
                 folder.sent(want.file.path)
             return kept
@@ -196,7 +197,7 @@ class ItemStore:
         trouble = None
         if isinstance(folder, BucketItem):  # in the bucket before anything says so
             trouble = await self._shop.wire.aside(named) or await _sent(folder, want, place)
-        kept: Kept = trouble or await self._shop.wire.store(item, keep)
+        kept: Kept = trouble or await self._shop.wire.store(item, keep, later=later)
         return kept
 
     def _is_rotten(self, there: FileFacts, want: Keep, noted: set[str]) -> bool:

@@ -26,7 +26,7 @@ from lafka.filesets.crawling.tokens import PlatformBases
 from lafka.filesets.model.bundles import BundleLimits
 from lafka.filesets.walk import Rules
 from lafka.politeness.failures import not_the_sites
-from lafka.storage.stopping import stop_for_storage, stopping_for
+from lafka.storage.stopping import stop_for_storage, stopping_for, storage
 from lafka.storage.threads import Threads, the_reactor
 
 if TYPE_CHECKING:
@@ -170,10 +170,16 @@ class CrawlWire:
             hops = request.meta.get(LOGGED_KEY) or LoggedHops()
             came.set_result(Came(hops=hops, error=error))
 
-    async def store(self, fileset: str, work: Callable[[], Any]) -> Any:
-        """Have the pipeline do *work* in a thread; what it gives."""
+    async def store(self, fileset: str, work: Callable[[], Any], *, later: bool = False) -> Any:
+        """Have the pipeline do *work* in a thread; what it gives.
+
+        What is only to be committed *later* is done beside it: an item of a crawl takes longer.
+        """
         if stopping_for(self._crawler):
             raise Stopped(f"{fileset}: not stored, for the crawl stops")
+        if later:
+            with storage(self._run.root):
+                return await self.aside(work)
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._hand(fileset, work, done)
         return await done

@@ -59,7 +59,7 @@ class Work(Store):
         known = storing.known()
         for path in BODIES:
             if known is None or path not in known.files:
-                self.keep(storing, path)
+                self.keep(storing, path, later=path != next(iter(BODIES)))
         ended(self, storing)
         self.acknowledge(ID)
 
@@ -80,7 +80,8 @@ class Work(Store):
                 part.drop()
             file = filled(FilesetManifestFile(path=path), facts_of([body]))
             place = ItemPlace(item="an-item", name=item.name_of(path))
-            storing.keep_item(Keep(file=file), [], place, [])
+            later = path != next(iter(BODIES))
+            storing.keep_item(Keep(file=file), [], place, [], later=later)
         item.finish()
         ended(self, storing)
         self.acknowledge(ITEM_ID)

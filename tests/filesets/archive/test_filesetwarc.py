@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,11 +16,11 @@ import pytest
 from lafka.capture.exchanges import Exchange
 from lafka.capture.logged import LoggedExchange, Provenance
 from lafka.capture.rawlog import RawLog
-from lafka.errors import BadSuwaf, BadWarc, ShortWarc
+from lafka.errors import BadSuwaf, BadWarc, ShortWarc, Stopped, StorageTrouble
 from lafka.filesets.archive.contents import Role
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.filesetwarc import FilesetWarc
-from lafka.filesets.archive.storing import PageCapture, Storing
+from lafka.filesets.archive.storing import SMALL, PageCapture, Storing
 from lafka.filesets.checking.filesets import check_filesets
 from lafka.filesets.model.asks import Keep
 from lafka.filesets.model.manifests import facts_of, filled
@@ -68,9 +71,11 @@ class Store:
         storing.version(ITEM, IngestStrategy.WEB_FILESET, anew=False)
         return storing
 
-    def keep(self, storing: Storing, path: str, *, decoded: bool = False) -> None:
+    def keep(
+        self, storing: Storing, path: str, *, decoded: bool = False, later: bool = False
+    ) -> None:
         file = filled(FilesetManifestFile(path=path), facts_of([BODIES[path]]))
-        storing.keep(Keep(file=file, decoded=decoded), (self.files[path],))
+        storing.keep(Keep(file=file, decoded=decoded), (self.files[path],), later=later)
 
     def held(self) -> dict[str, bytes]:
         version = self.filesets.version(ID)[1]
@@ -85,6 +90,78 @@ def store(tmp_path: Path) -> Store:
 def ended(store: Store, storing: Storing) -> None:
     storing.end({"hit": True, "status": "success", "request": {}})
     storing.close()
+
+
+def test_files_that_are_kept_later_are_committed_together(store: Store) -> None:
+    storing = store.storing()
+    want = Keep(file=FilesetManifestFile(path="a.txt", size=SMALL))
+    assert not storing.may_gather(want)
+    store.keep(storing, "a.txt")
+    assert storing.may_gather(want)
+    assert not storing.may_gather(Keep(file=FilesetManifestFile(path="a.txt", size=SMALL + 1)))
+    length, summary = store.warc.stat().st_size, store.summary.read_bytes()
+    store.keep(storing, "b.txt", later=True)
+    assert storing.is_behind
+    assert store.warc.stat().st_size > length
+    assert store.summary.read_bytes() == summary
+    storing.commit()
+    assert not storing.is_behind
+    assert store.held() == BODIES
+    before = store.summary.stat()
+    storing.commit()
+    assert os.path.samestat(before, store.summary.stat())
+    storing.close()
+
+
+def test_what_a_kill_leaves_of_files_kept_later_is_rolled_forward(
+    store: Store, tmp_path: Path
+) -> None:
+    storing = store.storing()
+    store.keep(storing, "a.txt")
+    store.keep(storing, "b.txt", later=True)
+    after = Store(tmp_path / "after", logs=tmp_path / "logs")
+    shutil.copytree(store.filesets.folder, after.filesets.folder, dirs_exist_ok=True)
+    assert after.held() == {"a.txt": BODIES["a.txt"]}
+    after.locked().close()
+    assert after.held() == BODIES
+    assert list(check_filesets(after.filesets.root)) == []
+    storing.close()
+
+
+def test_who_lets_a_fileset_go_commits_what_was_kept_later(store: Store) -> None:
+    storing = store.storing()
+    store.keep(storing, "a.txt")
+    store.keep(storing, "b.txt", later=True)
+    storing.close()
+    assert store.held() == BODIES
+    assert list(check_filesets(store.filesets.root)) == []
+    with pytest.raises(Stopped):
+        store.keep(storing, "b.txt", later=True)
+    storing.commit()
+
+
+def test_where_the_disk_refuses_to_sync_nothing_of_what_was_kept_later_is_believed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storing = store.storing()
+    store.keep(storing, "a.txt")
+    committed = store.warc.read_bytes()
+    store.keep(storing, "b.txt", later=True)
+
+    def refuse(_: int) -> None:
+        raise OSError(errno.EIO, "no")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdatasync", refuse)
+        with pytest.raises(StorageTrouble):
+            storing.commit()
+    assert store.warc.read_bytes() == committed
+    storing.close()
+    assert store.held() == {"a.txt": BODIES["a.txt"]}
+    again = store.storing()
+    store.keep(again, "b.txt")
+    ended(store, again)
+    assert store.held() == BODIES
 
 
 def test_at_any_cut_what_was_committed_stands_and_the_rest_goes_on(store: Store) -> None:

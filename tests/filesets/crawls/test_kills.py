@@ -42,7 +42,8 @@ def test_a_killed_crawl_asks_only_for_what_is_missing(tmp_path: Path) -> None:
         with FilesetCrawl(archive, "-a", f"url={url}", **site.settings) as going:
             site.wait_until_asked(third)
             going.kill()
-        assert {path for *_, path in held(archive)} == {"f0.txt", "f1.txt"}
+        # The second waits for its commit; the next run rolls it forward.
+        assert {"f0.txt"} <= {path for *_, path in held(archive)} <= {"f0.txt", "f1.txt"}
         assert list((archive / "fileset" / "raw").iterdir())
         site.routes[third] = answer
         site.forget()

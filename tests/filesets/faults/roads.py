@@ -38,6 +38,7 @@ from tests.sites.server import Reply, Seen, reply
 ONE, OTHER = b"one,1\n" * 70, b"the other\n" * 50
 BIG, OLDER = bytes(range(256)) * 40, bytes(range(255, -1, -1)) * 40
 SMALL = {"one.csv": ONE, "sub/other.txt": OTHER}
+MANY = {f"{number}.csv": b"%d,one\n" % number * 70 for number in range(5)}
 HUGE = {"huge.bin": BIG, "other.txt": OTHER}
 _LEFT = (".part-", ".draft-", ".lafka.json-")
 """What names begin with that nothing whole has."""
@@ -87,6 +88,8 @@ PACKED = gzip.compress(BIG, mtime=0)
 ROADS: Mapping[str, Road] = {
     "web-fileset": Road(platform="zenodo", number=1, files=SMALL),
     "item": Road(platform="archiveorg", number=2, files=SMALL),
+    "many small files": Road(platform="zenodo", number=10, files=MANY),
+    "many small files of an item": Road(platform="archiveorg", number=11, files=MANY),
     "bundle": Road(platform="zenodo", number=3, files=SMALL, strategy="web-fileset-bundled"),
     "bundle in an item": Road(
         platform="zenodo", number=4, files=SMALL, strategy="archiveorg-fileset-bundled"
