@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 from scrapy.settings import BaseSettings
 from scrapy.spiderloader import get_spider_loader
@@ -14,8 +16,9 @@ from scrapy.spiderloader import get_spider_loader
 from lafka.cli.base import ArchiveCommand, settle, tell_archive
 from lafka.errors import BadArgument, printable
 from lafka.papers.crawling.arguments import HELPS, FutliArguments, scheme_of
-from lafka.papers.lists.faults import ListAccount, sentence
+from lafka.papers.lists.faults import FaultKind, ListAccount, sentence
 from lafka.papers.lists.futlis import Line
+from lafka.papers.lists.rows import FORMATS
 from lafka.runs.sources import meant
 from lafka.runs.terminals import program
 from lafka.runs.validation import metrics_address, misspelt
@@ -34,7 +37,9 @@ class CheckListCommand(ArchiveCommand):
         for name in LIST_OPTIONS:
             parser.add_argument(f"--{name}", metavar=name.upper(), default="", help=HELPS[name])
         parser.add_argument("--fix", action="store_true", help="write the mended list to -o FILE")
-        parser.add_argument("-o", "--output", metavar="FILE", help="of --fix: .csv, else tsv")
+        parser.add_argument(
+            "-o", "--output", metavar="FILE", help="of --fix: .csv, .jsonl, else tsv"
+        )
 
     def act(self, args: list[str], opts: Namespace) -> None:
         if not args:
@@ -109,7 +114,7 @@ def check_list(settings: BaseSettings, given: Mapping[str, str], output: str | N
     account = ListAccount(scheme=scheme)
     lines = arguments.lines(scheme)
     if output:
-        mending = _Mending(account, by="," if output.lower().endswith(".csv") else "\t")
+        mending = Mending(account, output)
         write_output(output, mending.pieces(lines))
         left_out = mending.left_out > 0
     else:
@@ -122,32 +127,56 @@ def check_list(settings: BaseSettings, given: Mapping[str, str], output: str | N
     return 1 if left_out or account.all_bad else 0
 
 
-class _Mending:
-    """A list mended line by line: what is sound, then what is mended beyond doubt, each once."""
+class Mending:
+    """A list mended line by line: what is sound, then what is mended beyond doubt, each once.
 
-    def __init__(self, account: ListAccount, by: str) -> None:
+    It is JSON lines, CSV or tsv as *name* ends. A mended line has all that its line has.
+    """
+
+    def __init__(self, account: ListAccount, name: str) -> None:
         self._account = account
-        self._by = by
+        ending = Path(name).suffix.lower()
+        self._by = FORMATS.get(ending, "\t") if name != STDOUT else "\t"
         self.left_out = 0
         self._mended: list[tuple[Line, tuple[str, str]]] = []
+        self._names: tuple[str, ...] = ()
+        self._lost: dict[str, FaultKind] = {}
 
     def pieces(self, lines: Iterable[Line]) -> Iterator[bytes]:
         """Yield the lines of the mended list."""
-        yield self._packed("pid", "futli", "title", "restriction")
         for line in lines:
             before = self._account.duplicates
             found = self._account.add(line)
             is_duplicate = self._account.duplicates > before
-            is_bad = line.futli is None
             if found and found.mended:
                 self._mended.append((line, found.mended))
-                yield self._packed(*found.mended, *_more(line))
-            elif is_bad:
+                yield self._packed(*found.mended, line)
+            elif line.futli is None:
                 self.left_out += 1
             elif not is_duplicate:
-                yield self._packed(line.pid_text.strip(), line.url_text, *_more(line))
+                yield self._packed(line.pid_text.strip(), line.url_text, line)
+        if not self._names:
+            yield self._begun({})
 
-    def _packed(self, *fields: str) -> bytes:
+    def _packed(self, pid: str, url: str, line: Line) -> bytes:
+        fields = {"pid": pid, "futli": url, **line.others}
+        if not self._by:
+            told = {name: value for name, value in fields.items() if value}
+            return (json.dumps(told, ensure_ascii=False) + "\n").encode()
+        header = b"" if self._names else self._begun(line.others)
+        for name, value in fields.items():
+            if name not in self._names and value.strip():
+                reason = f"{name!r} is left out: the first line has no such column"
+                kind = FaultKind(reason=reason, guess="", number=line.number)
+                self._lost.setdefault(name, kind).add(line.number, value)
+        return header + self._row(fields.get(name, "") for name in self._names)
+
+    def _begun(self, others: Mapping[str, str]) -> bytes:
+        """Return the header, which has all columns of the first line that is written."""
+        self._names = tuple(dict.fromkeys(("pid", "futli", "title", "restriction", *others)))
+        return self._row(self._names) if self._by else b""
+
+    def _row(self, fields: Iterable[str]) -> bytes:
         if self._by == "\t":
             return ("\t".join(" ".join(field.split()) for field in fields) + "\n").encode()
         row = io.StringIO()
@@ -159,12 +188,8 @@ class _Mending:
         for line, (pid, url) in self._mended:
             yield f"- {line.number}: {printable(f'{line.pid_text} {line.url_text}'.strip())}"
             yield f"+ {line.number}: {printable(f'{pid} {url}')}"
+        yield from map(sentence, self._lost.values())
         yield f"{len(self._mended)} mended, {self.left_out} left out"
-
-
-def _more(line: Line) -> tuple[str, str]:
-    restriction = line.problem if line.outcome == "restricted" else None
-    return line.futli.title if line.futli else "", restriction or ""
 
 
 def _counted(number: int, what: str) -> str:

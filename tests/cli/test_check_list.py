@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 import subprocess
 import sys
@@ -9,7 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from lafka.cli import lists
+from lafka.papers.lists.faults import ListAccount
+from lafka.papers.lists.listfiles import read
+from lafka.pids import SCHEMES
 from tests import starts
+from tests.papers.lists.test_written import editors, excel, managers, other_sheets
 
 ROOT = Path(__file__).parents[2]
 GOOD = "RePEc:abc:wpaper:1\thttps://example.org/1.pdf\n"
@@ -85,6 +92,68 @@ def test_the_mended_list_is_written_and_the_difference_shown(tmp_path):
     assert (again.returncode, again.stdout.splitlines()) == (0, good)
     assert again.stderr.splitlines()[-1] == "0 mended, 0 left out"
     assert called("check-list", "list.tsv", "--fix", folder=tmp_path).returncode == 2
+
+
+def test_a_mended_list_keeps_columns_that_are_not_known(tmp_path):
+    (tmp_path / "list.csv").write_text(
+        "Nr;Titel;pid;url;Link;Nr\n"
+        "1;Über, alles;RePEc:abc:wpaper:1;ttps://example.org/1.pdf;https://x.example/;a\n"
+        "2;Zwei;RePEc:abc:wpaper:2;https://example.org/2.pdf;;b\n"
+    )
+    header = ["pid", "futli", "title", "restriction", "Nr", "Titel", "Link_5", "Nr_6"]
+    pids = [f"RePEc:abc:wpaper:{number}" for number in (1, 2)]
+    urls = [f"https://example.org/{number}.pdf" for number in (1, 2)]
+    one = [pids[0], urls[0], "", "", "1", "Über, alles", "https://x.example/", "a"]
+    two = [pids[1], urls[1], "", "", "2", "Zwei", "", "b"]
+    for name in ("good.csv", "good.tsv"):
+        done = called("check-list", "list.csv", "--fix", "-o", name, folder=tmp_path)
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "1 mended, 0 left out")
+        with (tmp_path / name).open(newline="") as file:
+            assert [*csv.reader(file, delimiter="\t" if "tsv" in name else ",")] == [
+                header, one, two
+            ]  # fmt: skip
+    called("check-list", "good.csv", "--fix", "-o", "good.jsonl", folder=tmp_path)
+    lines = map(json.loads, (tmp_path / "good.jsonl").read_text().splitlines())
+    rows = [{k: v for k, v in zip(header, row, strict=True) if v} for row in (one, two)]
+    assert list(lines) == rows
+    again = called("check-list", "good.jsonl", "--fix", "-o", "-", folder=tmp_path)
+    assert again.stdout.splitlines()[1:] == ["\t".join(one), "\t".join(two)]
+
+
+def test_a_mended_line_keeps_its_title_and_its_restriction(tmp_path):
+    title = "long " * 200 + "title"
+    line = f"RePEc:abc:wpaper:1,ttps://example.org/1.pdf,{title},subscribers only\n"
+    (tmp_path / "list.csv").write_text(f"pid,url,title,restricted\n{line}")
+    done = called("check-list", "list.csv", "--fix", "-o", "-", folder=tmp_path)
+    mended = f"RePEc:abc:wpaper:1\thttps://example.org/1.pdf\t{title}\tsubscribers only"
+    assert done.stdout.splitlines()[1:] == [mended]
+
+
+def test_what_has_no_column_in_a_mended_list_is_told(tmp_path):
+    lines = [f"RePEc:abc:wpaper:{number}\thttps://example.org/{number}\n" for number in range(60)]
+    lines[57:] = [line.replace("\n", "\tA title\n") for line in lines[57:]]
+    (tmp_path / "list.tsv").write_text("".join(lines))
+    done = called("check-list", "list.tsv", "--fix", "-o", "good.tsv", folder=tmp_path)
+    assert done.stdout.splitlines()[-2:] == [
+        "line 58 and 2 more: 'column_3' is left out: the first line has no such column",
+        "0 mended, 0 left out",
+    ]
+
+
+@pytest.mark.parametrize("ending", [".tsv", ".csv", ".jsonl"])
+def test_nothing_that_a_hundred_lists_say_is_lost_where_they_are_mended(tmp_path, ending):
+    good = tmp_path / f"good{ending}"
+    for given in [*excel(), *other_sheets(), *managers(), *editors()]:
+        path, scheme = tmp_path / given.name, SCHEMES[given.scheme]
+        path.write_bytes(given.data)
+        lines = [line for line in read(path, scheme) if line.futli]
+        account = ListAccount(scheme=scheme)
+        good.write_bytes(b"".join(lists.Mending(account, good.name).pieces(iter(lines))))
+        again = list(read(good, scheme))
+        assert [line.futli for line in again] == [line.futli for line in lines], given.program
+        said = [sorted(" ".join(v.split()) for v in line.others.values() if v) for line in lines]
+        kept = [sorted(" ".join(v.split()) for v in line.others.values() if v) for line in again]
+        assert kept == said, given.program
 
 
 def test_what_is_not_found_can_be_said(tmp_path):

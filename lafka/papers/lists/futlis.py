@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -61,7 +62,8 @@ class Line:
     asked for, else ``bad-pid``, ``bad-url`` or ``restricted`` with the reason in ``problem``;
     a bad line has no futli, a restricted one has. What is not UTF-8 stands as escapes in the
     texts. Of a line that has no columns the texts show the beginning. ``since``: a fut that was had
-    before it is asked for again.
+    before it is asked for again. ``others``: what more the list says, by column; the feeder does
+    not keep it.
     """
 
     number: int
@@ -71,6 +73,7 @@ class Line:
     outcome: str | None = None
     problem: str | None = None
     since: datetime | None = None
+    others: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def host(self) -> str:

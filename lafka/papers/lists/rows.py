@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -45,11 +46,13 @@ class ListRow(NamedTuple):
     broken_pid: str = ""
     broken_url: str = ""
     title: str = ""
+    others: Mapping[str, str] = MappingProxyType({})
+    """What else the list says of it, by the names of its columns."""
 
 
 def _row(columns: Columns, fields: list[str]) -> ListRow:
     # As nearly all lists have them.
-    if columns[:3] == (0, 1, None) and columns.title is None and len(fields) > 1:
+    if len(fields) == 2 and not columns.names:
         return ListRow(fields[0], fields[1])
 
     def field(column: int | None) -> str:
@@ -60,6 +63,7 @@ def _row(columns: Columns, fields: list[str]) -> ListRow:
         field(columns.url),
         field(columns.restriction),
         title=field(columns.title),
+        others={name: field(at) for at, name in columns.others(len(fields))},
     )
 
 
@@ -160,7 +164,8 @@ class Jsonl:
         restriction = next((keys[key] for key in RESTRICTION_NAMES if keys.get(key)), "")
         shown = restriction if isinstance(restriction, str) else "yes"
         title = next((keys[key] for key in TITLE_NAMES if isinstance(keys.get(key), str)), "")
-        return ListRow(pid, url, shown, broken_pid, broken_url, title)
+        others = {"title": title, "restriction": shown} | _unread(keys)
+        return ListRow(pid, url, shown, broken_pid, broken_url, title, others)
 
     def _text(self, keys: dict[str, Any], names: tuple[str, ...]) -> tuple[str, str]:
         value = next((keys[name] for name in names if name in keys), None)
@@ -168,6 +173,17 @@ class Jsonl:
             return value, ""
         shown = str(value) if isinstance(value, int | float) else ""
         return shown, f"no {names[0]}" if value is None else f"{names[0]} is no string"
+
+
+def _unread(keys: dict[str, Any]) -> dict[str, str]:
+    """Return the values of *keys* that no column takes, as texts."""
+    taken = {next((name for name in names if name in keys), "") for names in (PID_NAMES, URL_NAMES)}
+    taken.update(("title",) if isinstance(keys.get("title"), str) else (), RESTRICTION_NAMES)
+    return {
+        f"{key}_2" if key in _KNOWN else key: value if isinstance(value, str) else json.dumps(value)
+        for key, value in keys.items()
+        if key not in taken and value is not None
+    }
 
 
 Rows = ColumnRows | Jsonl
@@ -233,7 +249,8 @@ def _as_escapes(text: str) -> str:
 def verdict(number: int, row: ListRow, scheme: Scheme) -> Line:
     """The line that *row* makes, a pid of *scheme* and a URL, or what is wrong with it."""
     url = _as_escapes(row.url.strip(" \t\r\n"))
-    line = partial(Line, number=number, pid_text=_as_escapes(row.pid), url_text=url)
+    others = {_as_escapes(name): _as_escapes(value) for name, value in row.others.items()}
+    line = partial(Line, number=number, pid_text=_as_escapes(row.pid), url_text=url, others=others)
     try:
         title = " ".join(_as_escapes(row.title[:TITLE_MAX]).split()) if row.title else ""
         futli = Futli(pid=_pid(row, scheme), url=_url(row, url), title=title, as_written=url)
@@ -269,6 +286,7 @@ PID_NAMES = ("pid", "handle", "id", "paper", "paper-id", "paper_id", "doi")
 URL_NAMES = ("futli", "url", "link", "href", "uri", "file-url", "file_url", "fulltext")
 TITLE_NAMES = ("title",)
 RESTRICTION_NAMES = ("restriction", "restricted", "file-restriction", "file_restriction")
+_KNOWN = frozenset((*PID_NAMES, *URL_NAMES, *TITLE_NAMES, *RESTRICTION_NAMES))
 
 _PID_WORD = re.compile(r"\b(?:pid|handle|id|identifier|doi)\b")
 _URL_WORD = re.compile(r"\b(?:url|link|futli|href|uri|full ?text)s?\b")
@@ -290,6 +308,14 @@ class Columns(NamedTuple):
     has_header: bool = False
     is_guess: bool = False
     """True where contents tell, not names or the usual order."""
+    names: tuple[str, ...] = ()
+    """Of all columns where there are more than a pid and a URL, no name twice."""
+
+    def others(self, width: int) -> Iterator[tuple[int, str]]:
+        """Yield place and name of each column that has neither pid nor URL, in *width* columns."""
+        for at in range(max(len(self.names), width)):
+            if at not in (self.pid, self.url):
+                yield at, self.names[at] if at < len(self.names) else f"column_{at + 1}"
 
     def __str__(self) -> str:
         """The assumption in words; empty where names or the usual order tell."""
@@ -325,7 +351,7 @@ def columns_of(
         places = [at for at in named_url if at != pid_at] or named_url
         url_at = max(places, key=lambda at: (_links(body, at), -at))
         names = first if has_header else [""] * max(map(len, lines))
-        return Columns(
+        columns = Columns(
             pid_at,
             url_at,
             _sole(names, RESTRICTION_NAMES),
@@ -333,8 +359,30 @@ def columns_of(
             _sole(names, TITLE_NAMES),
             has_header=has_header,
         )
-    pids = named_pid if has_header and not is_one else []
-    return _by_contents(body, scheme, pids, has_header=has_header, by_comma=by_comma)
+    else:
+        pids = named_pid if has_header and not is_one else []
+        columns = _by_contents(body, scheme, pids, has_header=has_header, by_comma=by_comma)
+    width = columns.width if by_comma else max(map(len, lines))
+    header = lines[0] if columns.has_header else ()
+    return columns._replace(names=_names(columns, header, width))
+
+
+def _names(columns: Columns, header: Sequence[str], width: int) -> tuple[str, ...]:
+    """Return the names of *columns* in a list that calls its pids ``pid``, its links ``futli``.
+
+    As the *header* has them, but none twice and none that would be taken for another column.
+    """
+    if width <= 2 and columns[:3] == (0, 1, None) and columns.title is None:
+        return ()
+    known = {columns.pid: "pid", columns.url: "futli"}
+    known |= {columns.title: "title"} if columns.title is not None else {}
+    known |= {columns.restriction: "restriction"} if columns.restriction is not None else {}
+    names: list[str] = []
+    for at in range(width):
+        name = _field(header, at).strip() or f"column_{at + 1}"
+        is_free = name.lower() not in _KNOWN and name not in names
+        names.append(known.get(at) or (name if is_free else f"{name}_{at + 1}"))
+    return tuple(names)
 
 
 def _given(text: str, first: list[str]) -> list[int]:
