@@ -117,6 +117,10 @@ class CallerError(LafkaError, ValueError):
     """The caller gave a value that is not one."""
 
 
+class BadChoice(CallerError):
+    """A choice of futs that cannot be; its text begins with the name of the argument."""
+
+
 class BadPid(CallerError):
     """Not a pid of the scheme: raised by ``Scheme.pid`` with the reason."""
 

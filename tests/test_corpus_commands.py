@@ -9,10 +9,14 @@ import os
 import sqlite3
 import subprocess
 import sys
+from argparse import ArgumentParser
 from pathlib import Path
 
 import pytest
+from scrapy.settings import Settings
 
+from lafka.cli import tables
+from lafka.runs.terminals import ERASE
 from tests import starts
 from tests.sites.made_pdfs import Leaf, Text, made
 from tests.stores import FUTLI, PID, Store, pdf
@@ -179,10 +183,40 @@ def test_texts_in_parquet_have_real_times(texts: Path) -> None:
     [
         ([], "say which papers"),
         (["--all", "--into", "x", "--csv"], "--into makes files"),
-        (["--host", "https://x.example/"], "no host as www.example.org"),
+        (["--host", "https://x.example/"], "--host 'https://x.example/': no host as www.example"),
+        (["--since", "may"], "--since 'may': no time as YYYY-MM-DDThh:mm:ssZ"),
+        (["--until", "may"], "--until 'may': no time as YYYY-MM-DDThh:mm:ssZ"),
+        (["--archive", "ABC"], "--archive 'ABC': no code of 3 small letters or digits"),
+        (["--series", "x"], "--series 'x': no code of 6 small letters or digits"),
     ],
 )
 def test_texts_of_what_cannot_be_are_refused(texts: Path, args: list[str], sentence: str) -> None:
     done = lafka(texts, "text", *args)
     assert (done.returncode, done.stdout) == (2, "")
     assert sentence in done.stderr
+
+
+class Tty(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_shows_how_many_texts_are_read_and_what_failed_above_it(
+    texts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(texts)
+    monkeypatch.setattr(sys, "stderr", Tty())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(tables, "INTERVAL", 0)
+    command = tables.TextCommand()
+    command.settings = Settings({"LAFKA_ARCHIVE": "archive", "LAFKA_INDEX": ""})
+    parser = ArgumentParser()
+    command.add_options(parser)
+    command.act([], parser.parse_args(["--all", "--csv", "-o", "texts.csv"]))
+    shown = sys.stderr.getvalue()
+    assert f"{ERASE}1 texts read | " in shown
+    assert f"{ERASE}3 texts read | finishing texts.csv" in shown
+    *failed, end, last = [line.rpartition(ERASE)[2] for line in shown.split("\n")]
+    assert [line.partition(":")[2][:7] for line in failed] == ["abc:wpa"]
+    assert (end, last) == ("3 read, 1 without text, 1 of these could not be read", "")
+    assert capsys.readouterr().out == ""

@@ -8,12 +8,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from lafka.cli import sheets
 from lafka.cli.base import ArchiveCommand
 from lafka.cli.fut import folder_at, named
-from lafka.errors import BadArgument
+from lafka.errors import BadArgument, BadChoice
 from lafka.index.rows import Named
 from lafka.index.tables import IndexFiles, open_to_read, reraising
 from lafka.papers import Group, Outcome
@@ -21,12 +22,16 @@ from lafka.papers import archive as parts
 from lafka.papers.archive.archives import StoredFut
 from lafka.papers.archive.copy_out import put_text_into
 from lafka.runs.sources import meant
+from lafka.runs.terminals import Terminal
+from lafka.storage.outputs import STDOUT
 
 if TYPE_CHECKING:
     from lafka.papers.archive.catalogue import Ended
     from lafka.papers.archive.texts import FutText
 
 
+INTERVAL = 0.5
+"""Seconds between two looks at how many texts are read."""
 _TITLE = "SELECT title, year FROM paper WHERE pid = ?"
 PAPER_COLUMNS: dict[str, type] = {
     "archive": str, "series": str, "title": str, "year": int, "path": str
@@ -81,12 +86,15 @@ class FutsCommand(ArchiveCommand):
             yield columns
 
     def futs(self, args: list[str], opts: Namespace) -> Iterator[StoredFut]:
-        """Return the futs that *args* and *opts* mean; ``CallerError`` for what cannot be."""
-        return self.archive().futs(
-            named(args, opts.list), since=opts.since, until=opts.until, host=opts.host,
-            archive=opts.archive, series=opts.series, label=opts.label,
-            latest=not opts.all_times, problem=self.wrong,
-        )  # fmt: skip
+        """Yield the futs that *args* and *opts* mean; ``CallerError`` for what cannot be."""
+        try:
+            yield from self.archive().futs(
+                named(args, opts.list), since=opts.since, until=opts.until, host=opts.host,
+                archive=opts.archive, series=opts.series, label=opts.label,
+                latest=not opts.all_times, problem=self.wrong,
+            )  # fmt: skip
+        except BadChoice as error:
+            raise BadArgument(f"--{error}") from None
 
     def wrong(self, error: Exception) -> None:
         """Tell of a paper that cannot be read; the others are given."""
@@ -122,28 +130,88 @@ class TextCommand(FutsCommand):
             raise BadArgument("say which papers: pids, --list, --since or the like, or --all")
         if opts.into and (opts.output or opts.csv or opts.jsonl or opts.parquet or opts.sqlite):
             raise BadArgument("--into makes files; the other forms are without it")
+        file = opts.parquet or opts.sqlite or (opts.output if opts.output != STDOUT else None)
+        self._tally = _TextTally(file)
         read = self._told(parts.texts.texts(self.futs(args, opts)))
-        if opts.into:
-            folder = folder_at(opts.into)
-            for one in read:
-                path, _ = put_text_into(folder, one.fut, one.text)
-                print(path, one.fut.pid, one.fut.futli, sep="\t")
-        else:
-            with self.papers() as paper:
-                rows = (_text_row(one) | paper(one.fut) for one in read)
-                sheets.write("texts", TEXT_COLUMNS, rows, opts)
+        with self._tally.shown():
+            if opts.into:
+                folder = folder_at(opts.into)
+                for one in read:
+                    path, _ = put_text_into(folder, one.fut, one.text)
+                    print(path, one.fut.pid, one.fut.futli, sep="\t")
+            else:
+                with self.papers() as paper:
+                    rows = (_text_row(one) | paper(one.fut) for one in read)
+                    sheets.write("texts", TEXT_COLUMNS, rows, opts)
+        print(self._tally, file=sys.stderr)
+
+    def wrong(self, error: Exception) -> None:
+        """Tell of a paper that cannot be read, above the live line; the others are given."""
+        self._tally.say(str(error))
+        self.exitcode = 1
 
     def _told(self, read: Iterable[FutText]) -> Iterator[FutText]:
         """Yield what is *read*, and say of what has no text."""
-        count, empty, failed = 0, 0, 0
         for one in read:
-            count, empty, failed = count + 1, empty + (not one.text), failed + bool(one.error)
+            self._tally.add(one)
             if one.error:
                 self.exitcode = 1
-                print(one.error, file=sys.stderr)
+                self._tally.say(one.error)
             yield one
-        told = f"{count} read, {empty} without text, {failed} of these could not be read"
-        print(told, file=sys.stderr)
+        self._tally.end()
+
+
+class _TextTally:
+    """Counts texts, and shows the counts in the last line of a terminal meanwhile.
+
+    *file* is what the texts are written to, None where lines go to standard output: in the same
+    terminal these show by themselves how far it is.
+    """
+
+    def __init__(self, file: str | None) -> None:
+        self._file = file
+        is_free = file is not None or not sys.stdout.isatty()
+        self._terminal = Terminal.at(sys.stderr, os.environ) if is_free else None
+        self._count = self._empty = self._failed = 0
+        self._begun = self._last = monotonic()
+
+    def __str__(self) -> str:
+        return (
+            f"{self._count} read, {self._empty} without text,"
+            f" {self._failed} of these could not be read"
+        )
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Erase the live line at the end, whatever it is."""
+        try:
+            yield
+        finally:
+            if self._terminal:
+                self._terminal.show(())
+
+    def add(self, one: FutText) -> None:
+        """Count *one*, and show it twice a second."""
+        self._count, self._empty = self._count + 1, self._empty + (not one.text)
+        self._failed += bool(one.error)
+        now = monotonic()
+        if self._terminal and now - self._last >= INTERVAL:
+            self._last = now
+            rate = self._count / (now - self._begun)
+            self._terminal.show((f"{self._count:,} texts read", f"{rate * 60:,.0f} a minute",
+                f"{self._empty:,} without text, {self._failed:,} could not be read"))  # fmt: skip
+
+    def end(self) -> None:
+        """Show that all is read, and a file is still to be finished."""
+        if self._terminal and self._file:
+            self._terminal.show((f"{self._count:,} texts read", f"finishing {self._file}"))
+
+    def say(self, text: str) -> None:
+        """Write *text* to standard error, above the live line."""
+        if self._terminal:
+            self._terminal.say(text)
+        else:
+            print(text, file=sys.stderr)
 
 
 def _text_row(one: FutText) -> dict[str, Any]:

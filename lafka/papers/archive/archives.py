@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from lafka.errors import (
     BadArchive,
+    BadChoice,
     BadPid,
     BadWarc,
     CallerError,
@@ -265,9 +266,10 @@ class Archive:
             return lambda pid: True  # noqa: ARG005
         if self.scheme is not SCHEMES["RePEc"]:
             raise CallerError("archive and series are codes of RePEc, and this is no archive of it")
-        for code, length in ((archive, 3), (series, 6)):
+        for name, code, length in (("archive", archive, 3), ("series", series, 6)):
             if code is not None and not re.fullmatch(rf"[a-z0-9]{{{length}}}", code):
-                raise CallerError(f"{code}: no code of {length} small letters or digits")
+                why = f"no code of {length} small letters or digits"
+                raise BadChoice(f"{name} {code!r}: {why}")
         wanted = (archive, series)
 
         def has_codes(pid: Pid) -> bool:

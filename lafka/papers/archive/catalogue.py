@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lafka.errors import BadPid, BadSuwaf, CallerError, KeeperError, LafkaError, NotHeld
+from lafka.errors import BadChoice, BadPid, BadSuwaf, KeeperError, LafkaError, NotHeld
 from lafka.papers.archive.suwafs import Fut, Suwaf, begins_time
 from lafka.papers.lists.futlis import host_of
 from lafka.papers.outcomes import Outcome
@@ -71,12 +71,13 @@ class FutFilter:
         *,
         latest: bool,
     ) -> FutFilter:
-        """``CallerError`` for a time neither aware nor as a suwaf's, or a *host* that is none."""
+        """``BadChoice`` for a time neither aware nor as a suwaf's, or a *host* that is none."""
         if host and not _HOST.fullmatch(host):
-            raise CallerError(f"{host}: no host as www.example.org, without scheme, port and path")
+            why = "no host as www.example.org, without scheme, port and path"
+            raise BadChoice(f"host {host!r}: {why}")
         return cls(
-            since=_begin_of_time(since),
-            until=_begin_of_time(until),
+            since=_begin_of_time("since", since),
+            until=_begin_of_time("until", until),
             host=host.lower() if host else None,
             label=None if label in (None, ANY) else "" if label == FUT else label,
             latest=latest,
@@ -100,14 +101,15 @@ _HOST = re.compile(r"[\w.-]+|[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*", re.IGNORECASE
 """A name, or an address of IPv6 as ``urlsplit`` gives it."""
 
 
-def _begin_of_time(time: datetime | str | None) -> str:
-    """Return *time* as a suwaf has it, without the Z; ``CallerError``."""
+def _begin_of_time(name: str, time: datetime | str | None) -> str:
+    """Return *time* as a suwaf has it, without the Z; ``BadChoice``."""
     if isinstance(time, datetime):
         if time.tzinfo is None:
-            raise CallerError(f"{time}: a time without its zone")
+            raise BadChoice(f"{name} {time}: a time without its zone")
         time = time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
     if time and not begins_time(time):
-        raise CallerError(f"{time}: no time as YYYY-MM-DDThh:mm:ssZ, or a beginning of one")
+        why = "no time as YYYY-MM-DDThh:mm:ssZ, or a beginning of one"
+        raise BadChoice(f"{name} {time!r}: {why}")
     return (time or "").removesuffix("Z")
 
 
