@@ -76,7 +76,9 @@ def status(url: str) -> dict[str, Any]:
 
 
 def listed(url: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in fleet("list", url).stdout.splitlines()]
+    done = fleet("list", url)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def worker(archive: Path, url: str, **settings: Any) -> Crawl:

@@ -123,6 +123,16 @@ def test_every_message_that_is_acknowledged_is_read(kafka: Kafka, topic: str) ->
     assert committed(kafka, topic, "all") == 50
 
 
+def test_who_puts_many_messages_needs_no_thread_for_their_answers(kafka: Kafka, topic: str) -> None:
+    answers: list[object] = []
+    few = {"queue.buffering.max.messages": "20"}
+    with closing(Producer(kafka.servers, few, has_thread=False)) as producer:
+        for number in range(90):
+            producer.put(topic, number % 4, b"key", b"value", lambda e, _: answers.append(e))
+        assert len(answers) >= 70  # the others may wait
+    assert answers == [None] * 90
+
+
 def test_what_was_not_done_is_read_again(kafka: Kafka, topic: str) -> None:
     sent(kafka, topic, 20)
     worker = Worker(kafka, topic, "again")

@@ -12,14 +12,23 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from lafka.errors import BadArgument, LafkaError
 
 _log = logging.getLogger(__name__)
 _MINUTE = 60.0
+_PAUSE = 0.5  # seconds
+PASSING = frozenset(
+    ("LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "NOT_CONTROLLER", "REQUEST_TIMED_OUT",
+     "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR",
+     "_ALL_BROKERS_DOWN", "_TIMED_OUT", "_TRANSPORT")
+)  # fmt: skip
+"""Errors of a broker that has just begun, or that is not reached; asked again, it may answer."""
+T = TypeVar("T")
 
 
 class BrokerTrouble(LafkaError):
@@ -62,3 +71,19 @@ def quiet() -> dict[str, Any]:
             _log.warning("Kafka: %s", error.str())
 
     return {"log_level": 0, "error_cb": complain}
+
+
+def ask_again(ask: Callable[[], T], patience: float) -> T:
+    """Return what *ask* returns, asked again for *patience* seconds while its error may pass.
+
+    Raises the ``KafkaException`` of the last time.
+    """
+    begun_at = time.monotonic()
+    while True:
+        try:
+            return ask()
+        except library().KafkaException as error:
+            is_late = time.monotonic() - begun_at >= patience
+            if is_late or error.args[0].name() not in PASSING:
+                raise
+        time.sleep(_PAUSE)

@@ -17,16 +17,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lafka.jobs.kafka import BrokerTrouble, Message, library, quiet
+from lafka.jobs.kafka import PASSING, BrokerTrouble, Message, ask_again, library, quiet
 
 _POLL = 0.5  # seconds
 _ANSWER = 2  # seconds in which a broker says where a partition ends
 _PIECE = 2_000
-_PASSING = frozenset(
-    ("LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "REQUEST_TIMED_OUT", "_ALL_BROKERS_DOWN",
-     "_TIMED_OUT", "_TRANSPORT")
-)  # fmt: skip
-"""Errors of a broker that has just begun, or that is not reached; asked again, it may answer."""
 
 
 class Reader:
@@ -114,18 +109,12 @@ class TopicReader:
     def end(self, topic: str, partition: int) -> int:
         """The offset behind the last message; ``BrokerTrouble`` where no broker says it."""
         place = self._kafka.TopicPartition(topic, partition)
-        asked_at = time.monotonic()
-        while True:
-            try:
-                end: int = self._consumer.get_watermark_offsets(place, _ANSWER)[1]
-            except self._kafka.KafkaException as error:
-                why = error.args[0]
-                is_late = time.monotonic() - asked_at >= self._patience
-                if is_late or why.name() not in _PASSING:
-                    raise BrokerTrouble(f"{topic}: {why.str()}") from None
-                time.sleep(_POLL)
-            else:
-                return end
+        ask = self._consumer.get_watermark_offsets
+        try:
+            end: int = ask_again(lambda: ask(place, _ANSWER), self._patience)[1]
+        except self._kafka.KafkaException as error:
+            raise BrokerTrouble(f"{topic}: {error.args[0].str()}") from None
+        return end
 
     def read(self, topic: str, partition: int, end: int | None = None) -> Iterator[list[Any]]:
         """Yield all messages before *end* in pieces, empty ones while no broker answers."""
@@ -295,9 +284,7 @@ class GroupMember(ABC):
         found = self._consumer.poll(seconds)
         if found is None or not (error := found.error()):
             return found
-        codes = self._kafka.KafkaError
-        passing = codes._ALL_BROKERS_DOWN, codes._TRANSPORT, codes._MAX_POLL_EXCEEDED
-        if not error.retriable() and error.code() not in passing:
+        if not error.retriable() and error.name() not in (*PASSING, "_MAX_POLL_EXCEEDED"):
             raise BrokerTrouble(error.str())
         return None
 

@@ -23,9 +23,17 @@ class Producer:
     """Sends to the brokers *servers*; a thread of its own waits for what they say.
 
     With ``acks=all`` and idempotence: what is acknowledged is there once, in the order of its key.
+    Without *has_thread*, for who puts many messages, answers come in :meth:`put` where too many
+    wait, and in :meth:`close`: two threads would take turns for each answer.
     """
 
-    def __init__(self, servers: str, properties: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        servers: str,
+        properties: Mapping[str, str] | None = None,
+        *,
+        has_thread: bool = True,
+    ) -> None:
         self._kafka = library()
         self._producer = self._kafka.Producer({
             **quiet(),
@@ -39,7 +47,8 @@ class Producer:
         })  # fmt: skip
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="kafka-producer", daemon=True)
-        self._thread.start()
+        if has_thread:
+            self._thread.start()
 
     def _serve(self) -> None:
         while not self._ended.is_set():
@@ -94,6 +103,7 @@ class Producer:
         """Wait *wait* seconds at most for what was sent; ``BrokerTrouble`` where it is not told."""
         left = self._producer.flush(wait)
         self._ended.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
         if left:
             raise BrokerTrouble(f"{left} messages were not acknowledged")

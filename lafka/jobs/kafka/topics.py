@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
-from lafka.jobs.kafka import BrokerTrouble, library, quiet
+from lafka.jobs.kafka import BrokerTrouble, ask_again, library, quiet
 
 _TIMEOUT = 20  # seconds
+_PATIENCE = 10.0
+"""Seconds in which a broker that has just begun is asked again."""
+_LOOK = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,16 +38,24 @@ def create(
     *replication*: copies of each partition, -1 as many as the brokers do by themselves. What is
     there is left as it is.
     """
-    there = shapes(servers, [topic.name for topic in topics], properties)
-    new = [topic for topic in topics if topic.name not in there]
-    NewTopic = library().admin.NewTopic  # noqa: N806  a class
-    asked = [
-        NewTopic(topic.name, topic.partitions, replication, config=dict(topic.config))
-        for topic in new
-    ]
+    names = [topic.name for topic in topics]
     with _admin(servers, properties) as admin:
-        for made in admin.create_topics(asked, request_timeout=_TIMEOUT).values() if asked else ():
-            made.result()
+        made = ask_again(partial(_create, admin, topics, replication), _PATIENCE)
+        known = partial(ask_again, partial(_shapes, admin, names), _PATIENCE)
+        ends_at = time.monotonic() + _PATIENCE
+        # The controller has made them; the broker that is asked learns of it a moment later.
+        while made and len(known()) < len(names) and time.monotonic() < ends_at:
+            time.sleep(_LOOK)
+    return made
+
+
+def _create(admin: Any, topics: Sequence[Topic], replication: int) -> list[Topic]:
+    there = _shapes(admin, [topic.name for topic in topics])
+    new = [topic for topic in topics if topic.name not in there]
+    new_topic = partial(library().admin.NewTopic, replication_factor=replication)
+    asked = [new_topic(one.name, one.partitions, config=dict(one.config)) for one in new]
+    for made in admin.create_topics(asked, request_timeout=_TIMEOUT).values() if asked else ():
+        made.result()
     return new
 
 
@@ -90,14 +103,18 @@ def _admin(servers: str, properties: Mapping[str, str]) -> Iterator[Any]:
 def shapes(servers: str, names: Sequence[str], properties: Mapping[str, str]) -> dict[str, Topic]:
     """Those of the topics *names* that are there, as they are; ``BrokerTrouble``."""
     with _admin(servers, properties) as admin:
-        there = admin.list_topics(timeout=_TIMEOUT).topics
-        found = [
-            Topic(name=name, partitions=len(there[name].partitions))
-            for name in names
-            if name in there
-        ]
-        configs = _configs(admin, found)
-    return {topic.name: replace(topic, config=configs[topic.name]) for topic in found}
+        return ask_again(partial(_shapes, admin, names), _PATIENCE)
+
+
+def _shapes(admin: Any, names: Sequence[str]) -> dict[str, Topic]:
+    there = admin.list_topics(timeout=_TIMEOUT).topics
+    found = [there[name] for name in names if name in there]
+    for one in found:
+        if one.error:  # such as a partition that has no leader yet
+            raise library().KafkaException(one.error)
+    topics = [Topic(name=one.topic, partitions=len(one.partitions)) for one in found]
+    configs = _configs(admin, topics)
+    return {topic.name: replace(topic, config=configs[topic.name]) for topic in topics}
 
 
 def owners(servers: str, group: str, topic: str, properties: Mapping[str, str]) -> dict[int, str]:

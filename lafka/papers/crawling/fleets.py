@@ -141,15 +141,19 @@ def put(fleet: Fleet, lines: Iterable[Line], scheme: Scheme, since: str = "") ->
     return count
 
 
-_PATIENCE = {"message.timeout.ms": "60000"}
-"""How long a message waits for a broker, where a person waits for the command."""
+_SENDING = {
+    "message.timeout.ms": "60000",  # as a person waits for the command
+    "linger.ms": "100",  # else each of many partitions sends a few lines at a time
+    "queue.buffering.max.messages": "20000",
+}
 
 
 @contextmanager
 def _sending(fleet: Fleet) -> Iterator[Callable[[int, bytes, bytes], None]]:
     """Yield what sends a line; a refusal is raised soon, or at the end: ``BrokerTrouble``."""
-    producer = Producer(fleet.servers, {**_PATIENCE, **fleet.properties})
+    producer = Producer(fleet.servers, {**_SENDING, **fleet.properties}, has_thread=False)
     refusals: list[str] = []
+    topic = fleet.lines
 
     def delivered(error: Any, message: Any) -> None:
         if error is not None:
@@ -158,7 +162,7 @@ def _sending(fleet: Fleet) -> Iterator[Callable[[int, bytes, bytes], None]]:
     def send(partition: int, key: bytes, value: bytes) -> None:
         if refusals:
             raise BrokerTrouble(refusals[0])
-        producer.put(fleet.lines, partition, key, value, delivered)
+        producer.put(topic, partition, key, value, delivered)
 
     try:
         yield send

@@ -64,7 +64,9 @@ def value_of(line: Line, scheme: Scheme, since: str = "") -> bytes:
     if "\t" in line.pid_text:
         more["pid"] = line.pid_text
     value: dict[str, Any] = {"futli": more} if more else {}
-    return json.dumps(value | ({"since": since} if since else {}), ensure_ascii=False).encode()
+    if since:
+        value["since"] = since
+    return json.dumps(value, ensure_ascii=False).encode() if value else b"{}"
 
 
 def line_of(key: bytes, value: bytes, number: int, partitions: int, scheme: Scheme) -> Line:
