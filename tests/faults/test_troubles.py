@@ -68,7 +68,7 @@ BY_OTHERS = {
     "papers/crawling/pages.py read_first": "tests/papers/crawling/test_pages.py",
     "papers/crawling/pages.py read": "tests/papers/crawling/test_pages.py",
     "politeness/feeder.py _storage": "tests/papers/lists/test_feeder.py",
-    "capture/readback.py recovered": "tests/archec/faults/test_fobi_kills.py",
+    "capture/readback.py recovered": "tests/archec/faults/test_kills.py",
     "pipelines.py open_spider": "tests/archec/faults/test_fobi_crawls.py",
     "pipelines.py close_spider": "tests/archec/faults/test_fobi_crawls.py",
     "spiders/fobi.py from_crawler": "lets go of its lock, and raises",

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from lafka.archec.checking import check_store
 from lafka.archec.files import fobi_store as fobikeeping
@@ -30,14 +30,13 @@ from lafka.storage.stopping import storage
 from lafka.warc import Volume
 from tests.archec.crawling import template
 from tests.archec.faults import ordeals
-from tests.archec.faults.ordeals import Ordeal, Run
+from tests.archec.faults.ordeals import Ordeal, Road, Run
 from tests.archec.stores import DAY, START, Home
-from tests.faults.storecalls import KINDS, Call, Plan, Which
+from tests.faults.storecalls import Plan
 from tests.stores import answer, exchange, page, pdf, redirect
 
 H = "http://x.example"
 ASKED = ("a", "b", "d", "e", "f", "g", "x")
-PHASES = 3
 Answers = dict[str, bytes]
 
 
@@ -121,15 +120,14 @@ class Visitor:
 class FobiOrdeal(Ordeal):
     """A home whose files are asked for through the phases."""
 
+    phases: ClassVar = 3
+    road: ClassVar = Road()
+
     phase: int = 0
 
     @property
     def home(self) -> Home:
         return Home(self.root / "home", now=START + (self.runs + 1) * DAY)
-
-    @property
-    def expected(self) -> dict[str, list[tuple[str, str]]]:
-        return EXPECTED
 
     def put(self, phase: int) -> None:
         self.phase = phase
@@ -164,16 +162,6 @@ class FobiOrdeal(Ordeal):
                     if head.startswith(b"HTTP/1.1 200") and b"-Encoding" not in head:
                         yield hashlib.sha256(body).hexdigest()
 
-    def finish(self, phase: int) -> None:
-        """The same command again, and all later phases; then all has to be there."""
-        for later in range(phase, PHASES):
-            self.put(later)
-            run = self.run()
-            if run.code:
-                self.troubles.append(f"the run after it ended with {run.code}: {run.said}")
-                return
-        self.troubles += self.end()
-
     def moment(self) -> list[str]:
         found = super().moment()
         root = self.home.archive
@@ -197,41 +185,3 @@ def _named(path: Path) -> set[str]:
         with suppress(BadWarc), Volume(path, strict=True) as volume:
             found.update(record.fields.first("Lafka-Obi") for record in volume)
     return found
-
-
-_kept = ordeals.Kept()
-EXPECTED: dict[str, list[tuple[str, str]]] = {}
-CALLS: list[list[Call]] = []
-
-
-def prepare() -> None:
-    """Learn once a process what has to come of it, and the calls of each phase."""
-    if EXPECTED:
-        return
-    with ordeals.folder() as root:
-        ordeal = FobiOrdeal(root)
-        for phase in range(PHASES):
-            ordeal.put(phase)
-            run = ordeal.run(ordeal.plan(data=True))
-            assert run.code == 0, run.said
-            CALLS.append([call for call in run.calls if call.kind in KINDS])
-        assert ordeal.troubles == []
-        EXPECTED.update(ordeals.history(ObiStore(ordeal.home.archive)))
-
-
-def begun(root: Path, phase: int) -> FobiOrdeal:
-    """An ordeal that has gone well so far, in front of a phase."""
-    prepare()
-    return _kept.begun(FobiOrdeal(root), phase)
-
-
-def finish(ordeal: FobiOrdeal) -> list[str]:
-    """The same command again, and all later phases; what is wrong in the end."""
-    ordeal.finish(ordeal.phase)
-    return ordeal.troubles
-
-
-def every_call(phase: int) -> list[Which]:
-    prepare()
-    kinds = [call.kind for call in CALLS[phase]]
-    return [Which(nth=n, kinds=(k,)) for k in KINDS for n in range(1, kinds.count(k) + 1)]

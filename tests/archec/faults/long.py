@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from tests.archec.faults import fobis, ordeals, powercuts, test_fobi_kills, test_powercuts
-from tests.archec.faults.test_kills import ERRORS, FOR_EVER, WRITES
+from tests.archec.faults import ordeals, powercuts, test_powercuts
+from tests.archec.faults.test_kills import ERRORS, FOR_EVER, ROADS, WRITES
 from tests.faults.storecalls import Which
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Road:
-    """What can be done to one of the roads: *killed* and *refused* give what is wrong then."""
-
-    phases: int
-    every_call: Callable[[int], list[Which]]
-    killed: Callable[[int, Which, str], list[str]]
-    refused: Callable[[int, Which, int, int], list[str]]
-
-
-ROADS = {
-    "tobi": Road(phases=ordeals.PHASES, every_call=ordeals.every_call,
-                 killed=ordeals.killed, refused=ordeals.refused),
-    "fobis": Road(phases=fobis.PHASES, every_call=fobis.every_call,
-                  killed=test_fobi_kills.killed, refused=test_fobi_kills.refused),
-}  # fmt: skip
 PREPARED = tuple(test_powercuts.PREPARED)
 """Runs of either road that can lose their power."""
 
@@ -46,9 +28,9 @@ def disturbed(name: str, phase: int, which: Which, seed: int) -> Iterator[tuple[
     road, rng = ROADS[name], random.Random(f"{seed} {name} {phase} {which}")
     halves = ("half",) if which.kinds[0] in WRITES else ()
     for how in ("before", "after", *halves):
-        yield "kills", road.killed(phase, which, how)
+        yield "kills", ordeals.killed(road, phase, which, how)
     for error in rng.sample(ERRORS, 2):
-        yield "errors", road.refused(phase, which, error, rng.choice((1, FOR_EVER)))
+        yield "errors", ordeals.refused(road, phase, which, error, rng.choice((1, FOR_EVER)))
 
 
 def cut(name: str, seed: int, *, points: int, most: int) -> list[str]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self
 
 from lafka.archec.checking import check_store
 from lafka.archec.gather import gathering, tobis
@@ -25,9 +25,6 @@ from lafka.errors import LafkaError, WarcError
 from tests.archec.stores import DAY, START, Home, template, walked
 from tests.faults.forks import Run, folder, in_child
 from tests.faults.storecalls import KINDS, Call, Plan, Which
-
-PHASES = 4
-"""What the data are in turn: first, changed, some gone, back to the first."""
 
 
 def data(phase: int) -> dict[str, str]:
@@ -47,9 +44,24 @@ def _small() -> None:
     gathering.FEW = 1 << 30
 
 
+class Road:
+    """What an ordeal without disturbances taught, once a process, and its folder in each phase."""
+
+    def __init__(self) -> None:
+        self.expected: dict[str, list[tuple[str, str]]] = {}
+        self.calls: list[list[Call]] = []
+        self.before: dict[int, Path] = {}
+        self.folders = ExitStack()
+        atexit.register(self.folders.close)
+
+
 @dataclass
 class Ordeal:
     """A home that goes through the phases, and what went wrong."""
+
+    phases: ClassVar = 4
+    """What the data are in turn: first, changed, some gone, back to the first."""
+    road: ClassVar = Road()
 
     root: Path
     troubles: list[str] = field(default_factory=list)
@@ -68,10 +80,43 @@ class Ordeal:
         shutil.rmtree(self.home.data, ignore_errors=True)
         self.home.put(data(phase))
 
-    @property
-    def expected(self) -> dict[str, list[tuple[str, str]]]:
-        """What has to come of it."""
-        return EXPECTED
+    @classmethod
+    def prepared(cls) -> Road:
+        """Learn once a process what has to come of it, and the calls of each phase."""
+        if not cls.road.expected:
+            with folder() as root:
+                ordeal = cls(root)
+                for phase in range(cls.phases):
+                    ordeal.put(phase)
+                    run = ordeal.run(ordeal.plan(data=True))
+                    assert run.code == 0, run.said
+                    cls.road.calls.append([call for call in run.calls if call.kind in KINDS])
+                assert ordeal.troubles == []
+                cls.road.expected |= history(ObiStore(ordeal.home.archive))
+        return cls.road
+
+    @classmethod
+    def begun(cls, root: Path, phase: int) -> Self:
+        """An ordeal that has gone well so far, in front of a phase."""
+        before, ordeal = cls.prepared().before, cls(root)
+        if phase not in before:
+            for earlier in range(phase):
+                ordeal.put(earlier)
+                assert ordeal.run().code == 0
+            ordeal.put(phase)
+            before[phase] = cls.road.folders.enter_context(folder()) / "root"
+            shutil.copytree(root, before[phase], symlinks=True)
+            return ordeal
+        shutil.copytree(before[phase], root, symlinks=True, dirs_exist_ok=True)
+        ordeal.runs = phase
+        ordeal.put(phase)
+        return ordeal
+
+    @classmethod
+    def every_call(cls, phase: int) -> list[Which]:
+        """The n-th call of each kind in a phase."""
+        kinds = [call.kind for call in cls.prepared().calls[phase]]
+        return [Which(nth=n, kinds=(k,)) for k in KINDS for n in range(1, kinds.count(k) + 1)]
 
     def work(self) -> Callable[[], object]:
         """What a run does, in a process of its own."""
@@ -95,7 +140,7 @@ class Ordeal:
 
     def finish(self, phase: int) -> None:
         """The same command again, and all later phases; then all has to be there."""
-        for later in range(phase, PHASES):
+        for later in range(phase, self.phases):
             if later != phase:
                 self.put(later)
             run = self.run()
@@ -116,7 +161,7 @@ class Ordeal:
 
     def end(self) -> list[str]:
         store, found = ObiStore(self.home.archive), self.moment()
-        had, expected = history(store), self.expected
+        had, expected = history(store), self.road.expected
         for obi in sorted({*had, *expected}):
             if had.get(obi) != expected.get(obi):
                 found.append(f"another history of {obi}: {had.get(obi)}")
@@ -161,75 +206,10 @@ def history(store: ObiStore) -> dict[str, list[tuple[str, str]]]:
     return told_
 
 
-def undisturbed() -> tuple[dict[str, list[tuple[str, str]]], list[list[Call]]]:
-    """What has to come of it, and the calls of each phase."""
-    with folder() as root:
-        ordeal = Ordeal(root)
-        calls = []
-        for phase in range(PHASES):
-            ordeal.put(phase)
-            run = ordeal.run(ordeal.plan(data=True))
-            assert run.code == 0, run.said
-            calls.append([call for call in run.calls if call.kind in KINDS])
-        return history(ObiStore(ordeal.home.archive)), calls
-
-
-AnyOrdeal = TypeVar("AnyOrdeal", bound=Ordeal)
-
-
-class Kept:
-    """Folders of ordeals as they are before each phase, gone through once a process and copied."""
-
-    def __init__(self) -> None:
-        self._folders = ExitStack()
-        self._before: dict[int, Path] = {}
-        atexit.register(self._folders.close)
-
-    def begun(self, ordeal: AnyOrdeal, phase: int) -> AnyOrdeal:
-        if phase not in self._before:
-            for earlier in range(phase):
-                ordeal.put(earlier)
-                assert ordeal.run().code == 0
-            ordeal.put(phase)
-            self._before[phase] = self._folders.enter_context(folder()) / "root"
-            shutil.copytree(ordeal.root, self._before[phase], symlinks=True)
-            return ordeal
-        shutil.copytree(self._before[phase], ordeal.root, symlinks=True, dirs_exist_ok=True)
-        ordeal.runs = phase
-        ordeal.put(phase)
-        return ordeal
-
-
-_kept = Kept()
-EXPECTED: dict[str, list[tuple[str, str]]] = {}
-CALLS: list[list[Call]] = []
-
-
-def prepare() -> None:
-    """Learn once a process what has to come of it."""
-    if not EXPECTED:
-        expected, calls = undisturbed()
-        EXPECTED.update(expected)
-        CALLS.extend(calls)
-
-
-def begun(root: Path, phase: int) -> Ordeal:
-    """An ordeal that has gone well so far, with the data of *phase* to be gathered."""
-    prepare()
-    return _kept.begun(Ordeal(root), phase)
-
-
-def every_call(phase: int) -> list[Which]:
-    """The n-th call of each kind in a phase."""
-    prepare()
-    kinds = [call.kind for call in CALLS[phase]]
-    return [Which(nth=n, kinds=(k,)) for k in KINDS for n in range(1, kinds.count(k) + 1)]
-
-
-def killed(phase: int, which: Which, how: str) -> list[str]:
+def killed(kind: type[Ordeal], phase: int, which: Which, how: str) -> list[str]:
     """A run killed at one call, and what is wrong after it and after the next ones."""
     with folder() as root:
-        ordeal = begun(root, phase)
+        ordeal = kind.begun(root, phase)
         run = ordeal.disturbed(ordeal.plan(kill=which, how=how))
         if run.code != -signal.SIGKILL:
             ordeal.troubles.append(f"not killed: {run.code} {run.said}")
@@ -237,10 +217,10 @@ def killed(phase: int, which: Which, how: str) -> list[str]:
         return [f"phase {phase}, {how} {which}: {trouble}" for trouble in ordeal.troubles]
 
 
-def refused(phase: int, which: Which, number: int, times: int) -> list[str]:
+def refused(kind: type[Ordeal], phase: int, which: Which, number: int, times: int) -> list[str]:
     """A run whose disk says no at one call; it says so in one sentence, or was not disturbed."""
     with folder() as root:
-        ordeal = begun(root, phase)
+        ordeal = kind.begun(root, phase)
         run = ordeal.disturbed(ordeal.plan(refuse=which, number=number, times=times))
         lines = run.said.splitlines()
         if run.code not in (0, 2) or len(lines) != (run.code == 2) or "Traceback" in run.said:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from lafka.archec.gather.mending import mend
 from lafka.archec.store.folders import ObiStore
-from tests.archec.faults import fobis, ordeals
+from tests.archec.faults import ordeals
+from tests.archec.faults.fobis import FobiOrdeal
 from tests.archec.faults.ordeals import Ordeal
 from tests.faults.disks import DROPPED, Disk, Tree, cuts, put
 from tests.faults.storecalls import Call, Site, Which
@@ -32,13 +33,13 @@ class Cut:
     calls: tuple[Call, ...]
 
 
-def of_phase(phase: int) -> Prepare:
-    return lambda root: (ordeals.begun(root, phase), phase)
+def of_phase(phase: int, kind: type[Ordeal] = Ordeal) -> Prepare:
+    return lambda root: (kind.begun(root, phase), phase)
 
 
 def of_recovery(root: Path) -> tuple[Ordeal, int]:
     """A run that was killed before it renamed the last draft of a group."""
-    ordeal = ordeals.begun(root, 1)
+    ordeal = Ordeal.begun(root, 1)
     rename = Which(nth=2, kinds=("rename",), path=r"/\.draft-\d+$")
     assert ordeal.run(ordeal.plan(kill=rename)).code == -signal.SIGKILL
     return ordeal, 1
@@ -46,20 +47,16 @@ def of_recovery(root: Path) -> tuple[Ordeal, int]:
 
 def of_torn_journal(root: Path) -> tuple[Ordeal, int]:
     """A run that was killed in the middle of a line of its journal."""
-    ordeal = ordeals.begun(root, 1)
+    ordeal = Ordeal.begun(root, 1)
     # A descriptor keeps the name that its file had: the first write is the head's.
     write = Which(nth=2, kinds=("write",), path=r"/journal/\.draft-tobi$")
     assert ordeal.run(ordeal.plan(kill=write, how="half")).code == -signal.SIGKILL
     return ordeal, 1
 
 
-def of_fobis(phase: int) -> Prepare:
-    return lambda root: (fobis.begun(root, phase), phase)
-
-
 def of_fobis_recovery(root: Path) -> tuple[Ordeal, int]:
     """A crawl of fobis that was killed when the files of a group had their names."""
-    ordeal = fobis.begun(root, 1)
+    ordeal = FobiOrdeal.begun(root, 1)
     rename = Which(nth=2, kinds=("rename",), path=r"/\.draft-\d+$")
     assert ordeal.run(ordeal.plan(kill=rename, how="after")).code == -signal.SIGKILL
     return ordeal, 1
@@ -67,7 +64,7 @@ def of_fobis_recovery(root: Path) -> tuple[Ordeal, int]:
 
 def of_torn_evidence(root: Path) -> tuple[Ordeal, int]:
     """A crawl of fobis that was killed in the middle of its evidence."""
-    ordeal = fobis.begun(root, 1)
+    ordeal = FobiOrdeal.begun(root, 1)
     write = Which(nth=2, kinds=("pwrite", "write"), path=r"/evidence/")
     assert ordeal.run(ordeal.plan(kill=write, how="half")).code == -signal.SIGKILL
     return ordeal, 1
@@ -92,7 +89,7 @@ class Mending(Ordeal):
 
 def of_mending(root: Path) -> tuple[Ordeal, int]:
     """A store of which one byte of a journal was damaged."""
-    before = ordeals.begun(root, 2)
+    before = Ordeal.begun(root, 2)
     path = sorted((before.home.archive / "journal").glob("*.jsonl"))[-1]
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1

@@ -11,16 +11,18 @@ from pathlib import Path
 import pytest
 
 from lafka.archec.checking import check_store
-from tests.archec.faults import fobis, ordeals, powercuts
+from tests.archec.faults import ordeals, powercuts
+from tests.archec.faults.fobis import FobiOrdeal
+from tests.archec.faults.ordeals import Ordeal
 from tests.faults import mutants
 from tests.faults.mutants import LOCKS
 from tests.faults.storecalls import Site, Which
 
 PREPARED = {
-    **{f"phase {n}": powercuts.of_phase(n) for n in range(ordeals.PHASES)},
+    **{f"phase {n}": powercuts.of_phase(n) for n in range(Ordeal.phases)},
     "recovery": powercuts.of_recovery,
     "torn journal": powercuts.of_torn_journal,
-    **{f"fobis {n}": powercuts.of_fobis(n) for n in range(fobis.PHASES)},
+    **{f"fobis {n}": powercuts.of_phase(n, FobiOrdeal) for n in range(FobiOrdeal.phases)},
     "fobis recovery": powercuts.of_fobis_recovery,
     "torn evidence": powercuts.of_torn_evidence,
     "mending": powercuts.of_mending,
@@ -51,8 +53,8 @@ def reached(name: str) -> set[Site]:
 def a_living_run(mutant: Site | None, nth: Which) -> list[str]:
     """A run that stops in the middle: a second one is refused, its journal is known to live."""
     with ordeals.folder() as root:
-        ordeal = ordeals.begun(root, 1)
-        first = ordeals.Ordeal(root, runs=ordeal.runs)
+        ordeal = Ordeal.begun(root, 1)
+        first = Ordeal(root, runs=ordeal.runs)
         plan = first.plan(stop=nth, without=mutant)
         runs: list[ordeals.Run] = []
         thread = threading.Thread(target=lambda: runs.append(first.run(plan)))
