@@ -109,7 +109,42 @@ class Case:
         return Answer(parts=parts, then=self.then, stale=self.stale)
 
 
+def cut(sent: bytes, then: str = "close", error: str = "ResponseDataLossError", **how: Any) -> Case:
+    """An answer whose connection ends before it is whole."""
+    return Case(sent=sent, then=then, error=error, ended="cut", truncated="disconnect", **how)
+
+
+def no_answer(sent: bytes, **how: Any) -> Case:
+    """What is no answer, so that we end the connection."""
+    return Case(sent=sent, error="BadHttp", ended="", truncated="disconnect", **how)
+
+
+def late(sent: bytes, **how: Any) -> Case:
+    """An answer that does not go on."""
+    error = "DownloadTimeoutError"
+    return Case(sent=sent, then="hold", error=error, ended="", truncated="time", **how)
+
+
+def stopped(sent: bytes, **how: Any) -> Case:
+    """An answer that we stop to read before it ends."""
+    return Case(sent=sent, ended="", truncated="length", exact_end=False, **how)
+
+
+def dropped(sent: bytes, miss_max: int = 65_536) -> Case:
+    return stopped(sent, miss_max=miss_max, dropped=True, flags=(DROPPED,))
+
+
+def too_big(sent: bytes, *flags: str, **how: Any) -> Case:
+    return stopped(sent, too_big=True, flags=(TOO_BIG, *flags), **how)
+
+
+def shortened(sent: bytes, body: bytes, **how: Any) -> Case:
+    """An answer of which Scrapy gets the beginning alone."""
+    return Case(sent=sent, body=body[:BODY_HANDED_ON], flags=(SHORTENED,), **how)
+
+
 GZIPPED = gzip.compress(HTML, mtime=0)
+GZIPPED_PDF = gzip.compress(PDF, mtime=0)
 CASES = {
     "plain": Case(sent=sized(b"hello"), body=b"hello"),
     "kept": Case(sent=sized(b"again"), body=b"again"),
@@ -196,171 +231,51 @@ CASES = {
         body=b"x",
         headers={"Authorization": "Basic c2VjcmV0", "proxy-authorization": "Basic c2VjcmV0"},
     ),
-    "cut": Case(
-        sent=OK + b"Content-Length: 99\r\n\r\nhalf",
-        then="close",
-        ended="cut",
-        truncated="disconnect",
-        error="ResponseDataLossError",
-    ),
-    "cut-chunk": Case(
-        sent=chunked(HTML)[:-300],
-        then="close",
-        ended="cut",
-        truncated="disconnect",
-        error="ResponseDataLossError",
-    ),
-    "reset": Case(
-        sent=OK + b"Content-Length: 99\r\n\r\nhalf",
-        then="reset",
-        ended="cut",
-        truncated="disconnect",
-        error="ResponseDataLossError",
-    ),
-    "cut-head": Case(
-        sent=OK + b"Content-Le",
-        then="close",
-        ended="cut",
-        truncated="disconnect",
-        error="DownloadFailedError",
-    ),
-    "silent": Case(
-        sent=b"", then="close", ended="cut", truncated="disconnect", error="DownloadFailedError"
-    ),
-    "no-http": Case(sent=b"SSH-2.0-x\r\n\r\n", ended="", truncated="disconnect", error="BadHttp"),
-    "no-http-and-more": Case(
-        sent=b"SSH-2.0-x\r\n\r\n",
-        rest=bytes(60_000),
-        apart=True,
-        ended="",
-        truncated="disconnect",
-        error="BadHttp",
-    ),
-    "two-lengths": Case(
-        sent=OK + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
-        ended="",
-        truncated="disconnect",
-        error="BadHttp",
-    ),
-    "endless-head": Case(
-        sent=OK + b"X-Header: and so on\r\n" * 30_000,
-        ended="",
-        truncated="length",
-        error="BadHttp",
-        exact_end=False,
-    ),
+    "cut": cut(OK + b"Content-Length: 99\r\n\r\nhalf"),
+    "cut-chunk": cut(chunked(HTML)[:-300]),
+    "reset": cut(OK + b"Content-Length: 99\r\n\r\nhalf", then="reset"),
+    "cut-head": cut(OK + b"Content-Le", error="DownloadFailedError"),
+    "silent": cut(b"", error="DownloadFailedError"),
+    "no-http": no_answer(b"SSH-2.0-x\r\n\r\n"),
+    "no-http-and-more": no_answer(b"SSH-2.0-x\r\n\r\n", rest=bytes(60_000), apart=True),
+    "two-lengths": no_answer(OK + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!"),
+    "endless-head": stopped(OK + b"X-Header: and so on\r\n" * 30_000, error="BadHttp"),
     "big-text": Case(
         sent=sized(LONG_HTML), body=LONG_HTML[:TEXT_HANDED_ON], flags=(SHORTENED,), splits=8
     ),
-    "pdf": Case(
-        sent=sized(PDF, b"Content-Type: text/html"), body=PDF[:BODY_HANDED_ON], flags=(SHORTENED,)
+    "pdf": shortened(sized(PDF, b"Content-Type: text/html"), PDF),
+    "chunked-pdf": shortened(chunked(PDF, size=70_000), PDF, splits=9),
+    "cut-pdf": cut(sized(PDF)[:-9]),
+    "wanted-pdf": shortened(sized(b"junk\r\n" + PDF), b"junk\r\n" + PDF, miss_max=1024),
+    "wanted-pdf-gzip": shortened(
+        sized(GZIPPED_PDF, b"Content-Encoding: gzip"), GZIPPED_PDF, miss_max=1024
     ),
-    "chunked-pdf": Case(
-        sent=chunked(PDF, size=70_000), body=PDF[:BODY_HANDED_ON], flags=(SHORTENED,), splits=9
-    ),
-    "cut-pdf": Case(
-        sent=sized(PDF)[:-9],
-        then="close",
-        ended="cut",
-        truncated="disconnect",
-        error="ResponseDataLossError",
-    ),
-    "wanted-pdf": Case(
-        sent=sized(b"junk\r\n" + PDF),
-        body=(b"junk\r\n" + PDF)[:BODY_HANDED_ON],
-        flags=(SHORTENED,),
-        miss_max=1024,
-    ),
-    "wanted-pdf-gzip": Case(
-        sent=sized(gzip.compress(PDF, mtime=0), b"Content-Encoding: gzip"),
-        body=gzip.compress(PDF, mtime=0)[:BODY_HANDED_ON],
-        flags=(SHORTENED,),
-        miss_max=1024,
-    ),
-    "unwanted": Case(
-        sent=sized(LONG_HTML),
-        miss_max=1024,
-        ended="",
-        truncated="length",
-        exact_end=False,
-        dropped=True,
-        flags=(DROPPED,),
-    ),
-    "unwanted-gzip": Case(
-        sent=sized(
+    "unwanted": dropped(sized(LONG_HTML), miss_max=1024),
+    "unwanted-gzip": dropped(
+        sized(
             gzip.compress(LONG_HTML + random.Random(2).randbytes(500_000)),
             b"Content-Encoding: gzip",
         ),
         miss_max=1024,
-        ended="",
-        truncated="length",
-        exact_end=False,
-        dropped=True,
-        flags=(DROPPED,),
     ),
     "viewer": Case(sent=sized(HTML * 30), body=HTML * 30, miss_max=65_536),
-    "viewer-too-long": Case(
-        sent=sized(LONG_HTML * 4),
-        miss_max=65_536,
-        ended="",
-        truncated="length",
-        exact_end=False,
-        dropped=True,
-        flags=(DROPPED,),
-    ),
-    "no-viewer": Case(
-        sent=sized(random.Random(3).randbytes(900_000)),
-        miss_max=65_536,
-        ended="",
-        truncated="length",
-        exact_end=False,
-        dropped=True,
-        flags=(DROPPED,),
-    ),
+    "viewer-too-long": dropped(sized(LONG_HTML * 4)),
+    "no-viewer": dropped(sized(random.Random(3).randbytes(900_000))),
     "unwanted-but-whole": Case(sent=sized(HTML), body=HTML, miss_max=1024),
     "unwanted-short": Case(sent=sized(b"no"), body=b"no", miss_max=1024),
-    "undecodable": Case(
-        sent=sized(PDF, b"Content-Encoding: compress"),
-        body=PDF[:BODY_HANDED_ON],
-        flags=(SHORTENED,),
-        miss_max=1024,
-    ),
+    "undecodable": shortened(sized(PDF, b"Content-Encoding: compress"), PDF, miss_max=1024),
     "fields-not-utf-8": Case(
         sent=sized(b"hello", b"Content-Type: \xff\xfe", b"Content-Encoding: \xff"), body=b"hello"
     ),
     "coding-of-rfc-2616": Case(
         sent=OK + b"Transfer-Encoding: Identity\r\nContent-Length: 5\r\n\r\nhello", body=b"hello"
     ),
-    "no-line-of-http": Case(
-        sent=b"\x15\x03\x01\x00\x02\x02\x46",
-        then="close",
-        ended="cut",
-        truncated="disconnect",
-        error="BadHttp",
+    "no-line-of-http": cut(b"\x15\x03\x01\x00\x02\x02\x46", error="BadHttp"),
+    "interim-and-no-more": cut(
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nhello", error="BadHttp"
     ),
-    "interim-and-no-more": Case(
-        sent=b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nhello",
-        then="close",
-        ended="cut",
-        truncated="disconnect",
-        error="BadHttp",
-    ),
-    "slow": Case(
-        sent=OK + b"Content-Length: 99\r\n\r\nhalf",
-        then="hold",
-        ended="",
-        truncated="time",
-        error="DownloadTimeoutError",
-        meta={"download_timeout": 8},
-    ),
-    "slow-head": Case(
-        sent=b"HTTP/1.1 200",
-        then="hold",
-        ended="",
-        truncated="time",
-        error="DownloadTimeoutError",
-        meta={"download_timeout": 8},
-    ),
+    "slow": late(OK + b"Content-Length: 99\r\n\r\nhalf", meta={"download_timeout": 8}),
+    "slow-head": late(b"HTTP/1.1 200", meta={"download_timeout": 8}),
 }
 TLS_CASES = ["plain", "kept", "split", "trailers", "pdf", "unwanted", "cut", "post", "stale"]
 TLS_CASES += ["early-hints", "garbage", "after-garbage", "http-1.0", "reset-without-length"]
@@ -370,54 +285,16 @@ TLS_ONLY = ["no-http-and-more"]  # over TLS a record comes alone
 PROXY_CASES = ["plain", "kept", "split", "trailers", "pdf", "cut", "post", "secret", "stale"]
 
 LIMITED = {
-    "announced": Case(
-        sent=sized(HTML * 500),
-        ended="",
-        truncated="length",
-        exact_end=False,
-        too_big=True,
-        flags=(TOO_BIG,),
-    ),
-    "unannounced": Case(
-        sent=chunked(PDF),
-        ended="",
-        truncated="length",
-        exact_end=False,
-        too_big=True,
-        flags=(TOO_BIG, SHORTENED),
-    ),
-    "endless": Case(
-        sent=b"HTTP/1.0 200 OK\r\n\r\n" + PDF,
-        then="hold",
-        ended="",
-        truncated="length",
-        exact_end=False,
-        too_big=True,
-        flags=(TOO_BIG, SHORTENED),
-    ),
-    "over-its-own-limit": Case(
-        sent=sized(HTML * 50),
-        meta={"download_maxsize": 1000},
-        ended="",
-        truncated="length",
-        exact_end=False,
-        too_big=True,
-        flags=(TOO_BIG,),
-    ),
-    "just-fits": Case(sent=sized(PDF[:200_000]), body=PDF[:BODY_HANDED_ON], flags=(SHORTENED,)),
+    "announced": too_big(sized(HTML * 500)),
+    "unannounced": too_big(chunked(PDF), SHORTENED),
+    "endless": too_big(b"HTTP/1.0 200 OK\r\n\r\n" + PDF, SHORTENED, then="hold"),
+    "over-its-own-limit": too_big(sized(HTML * 50), meta={"download_maxsize": 1000}),
+    "just-fits": shortened(sized(PDF[:200_000]), PDF),
     "head-of-a-big-one": Case(
         sent=OK + b"Content-Length: 9999999\r\n\r\n", body=b"", method="HEAD"
     ),
-    "stalled": Case(
-        sent=OK + b"Content-Length: 99\r\n\r\nhalf",
-        then="hold",
-        ended="",
-        truncated="time",
-        error="DownloadTimeoutError",
-    ),
-    "stalled-without-length": Case(
-        sent=OK + b"\r\nhalf", then="hold", ended="", truncated="time", error="DownloadTimeoutError"
-    ),
+    "stalled": late(OK + b"Content-Length: 99\r\n\r\nhalf"),
+    "stalled-without-length": late(OK + b"\r\nhalf"),
 }
 
 
