@@ -17,6 +17,8 @@ from lafka.errors import BadReport, StorageTrouble
 from lafka.runs import reports as runs
 from lafka.runs.reports import ListDigest, OpenReport, Report, Tally, close_killed, reports
 from lafka.storage.folders import make_folders
+from tests.faults.forks import in_child
+from tests.faults.storecalls import Plan, Which
 
 
 def opened(root: Path, run: str = "20261120T101112000000Z-host-1") -> OpenReport:
@@ -25,14 +27,12 @@ def opened(root: Path, run: str = "20261120T101112000000Z-host-1") -> OpenReport
 
 def killed(root: Path, run: str = "20261120T101112000000Z-host-1") -> Path:
     """The report that a process leaves that is killed."""
-    child = os.fork()
-    if child == 0:
-        try:
-            opened(root, run)
-            os.kill(os.getpid(), signal.SIGKILL)
-        finally:
-            os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+    def work() -> None:
+        opened(root, run)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    assert in_child(work, root / "log", None).code == -signal.SIGKILL
     return root / "runs" / f"{run}.json"
 
 
@@ -185,7 +185,7 @@ def test_a_disk_that_refuses_leaves_the_report_that_was_there(
     assert Report.load(report.path).state == "killed"
 
 
-PLACES = [("open", 0), ("flock", 0), ("ftruncate", 0), ("fsync", 0), ("replace", 0), ("fsync", 1)]
+PLACES = [("open", 1), ("flock", 1), ("ftruncate", 1), ("fsync", 1), ("rename", 1), ("fsync", 2)]
 
 
 @pytest.mark.parametrize("opening", [True, False])
@@ -194,19 +194,20 @@ def test_a_kill_at_any_call_leaves_a_report_that_is_whole_or_none(
     tmp_path: Path, name: str, number: int, opening: bool
 ) -> None:
     make_folders(tmp_path / "runs")
-    child = os.fork()
-    if child == 0:
-        try:
-            report = None if opening else opened(tmp_path)
-            die_at(name, number)
-            if report is None:
-                opened(tmp_path)
-            else:
-                report.save(reason="finished", done=True)
-        finally:
-            os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-    replaced = (name, number) == ("fsync", 1)
+    report = None if opening else opened(tmp_path)
+
+    def work() -> None:
+        if report is None:
+            opened(tmp_path)
+        else:
+            report.save(reason="finished", done=True)
+
+    path = r"\.draft" if name == "open" else ""
+    plan = Plan(root=str(tmp_path), kill=Which(nth=number, kinds=(name,), path=path))
+    assert in_child(work, tmp_path / "log", plan).code == -signal.SIGKILL
+    if report:
+        report.close()
+    replaced = (name, number) == ("fsync", 2)
     if opening and not replaced:
         assert list(reports(tmp_path)) == []
     else:
@@ -215,21 +216,6 @@ def test_a_kill_at_any_call_leaves_a_report_that_is_whole_or_none(
         assert found.state == ("finished" if replaced and not opening else "killed")
     close_killed(tmp_path)
     assert not list((tmp_path / "runs").glob(".draft*"))
-
-
-def die_at(name: str, number: int) -> None:
-    """Kill this process before its *number*th call of *name* from now on."""
-    module = fcntl if name == "flock" else os
-    call, seen = getattr(module, name), []
-
-    def counted(*args: Any, **more: Any) -> Any:
-        if name != "open" or ".draft" in str(args[0]):
-            seen.append(name)
-            if len(seen) > number:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return call(*args, **more)
-
-    setattr(module, name, counted)
 
 
 def test_a_report_is_locked_and_synced_before_it_has_its_name(

@@ -7,8 +7,10 @@ import itertools
 import json
 import os
 import shutil
+import signal
 from collections.abc import Iterable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,9 @@ from lafka.papers.archive.merging import (
     forecast_papers,
     merge_papers,
 )
+from tests.faults.forks import in_child
+from tests.faults.storecalls import KINDS as KINDS_OF_CALLS
+from tests.faults.storecalls import Plan, Which
 from tests.stores import (
     FUTLI,
     KINDS,
@@ -238,32 +243,7 @@ def test_a_damaged_paper_is_left_and_nothing_of_it_taken(
     assert not [path for path in target.rglob(".*") if path.is_file()]
 
 
-CALLS = ("pwritev", "pwrite", "write", "copy_file_range", "sendfile", "fsync", "fdatasync",
-         "rename", "replace", "link", "ftruncate")  # fmt: skip
-
-
-def killed(source: Path, target: Path, at: int) -> bool:
-    """Merge in a process that ends at once at its *at*-th call; whether it came to that."""
-    process = os.fork()
-    if not process:
-        count = 0
-
-        def counted(call: Any) -> Any:
-            def called(*args: Any, **options: Any) -> Any:
-                nonlocal count
-                count += 1
-                if count == at:
-                    os._exit(9)
-                return call(*args, **options)
-
-            return called
-
-        for name in CALLS:
-            setattr(os, name, counted(getattr(os, name)))
-        merge(source, target)
-        os._exit(0)
-    _, status = os.waitpid(process, 0)
-    return os.waitstatus_to_exitcode(status) == 9
+CHANGES = tuple(kind for kind in KINDS_OF_CALLS if kind not in ("open", "mkdir", "flock"))
 
 
 def test_a_merge_that_is_killed_at_any_call_goes_on() -> None:
@@ -279,11 +259,14 @@ def each_kill(tmp_path: Path) -> None:
     for at in itertools.count(1):
         target = tmp_path / f"killed{at}"
         Archive.create(target)
-        kills = [killed(source, target, at) for source in sources]
+        plan = Plan(root=str(target), kill=Which(nth=at, kinds=CHANGES))
+        runs = [in_child(partial(merge, source, target), tmp_path / "log", plan)
+                for source in sources]  # fmt: skip
         for source in sources:
             assert LEFT not in results(merge(source, target))
-        if not any(kills):
+        if not any(run.code for run in runs):
             break
+        assert {run.code for run in runs} <= {0, -signal.SIGKILL}
         assert [*map(str, problems(target))] == []
         for warc in Archive(undisturbed).warcs():
             pid = str(Archive(undisturbed).pid_at(warc))

@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -23,7 +22,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lafka.errors import BadSuwaf, BadWarc, ShortWarc, StorageTrouble
+from lafka.errors import BadSuwaf, BadWarc, ShortWarc
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.recovery import recover
 from lafka.papers.walk import Capture
@@ -32,6 +31,8 @@ from lafka.storage.locks import vacant
 from lafka.urls import LONGEST_URL, check_url
 from lafka.warc.reading.volumes import Volume
 from tests import waiting
+from tests.faults.forks import in_child
+from tests.faults.storecalls import Plan, Which
 from tests.stores import (
     FUTLI,
     KINDS,
@@ -611,70 +612,6 @@ print(peak() - before)
 
 # Kills and refusals at each call that the store makes
 
-CALLS = ("open", "write", "sendfile", "lseek", "fdatasync", "fsync", "ftruncate", "rename",
-         "replace", "mkdir", "unlink")  # fmt: skip
-
-
-def in_child(work: Callable[[], object]) -> int:
-    """Do *work* in a child: its exit code, or minus the signal that ended it."""
-    child = os.fork()
-    if child == 0:
-        code = 9
-        try:
-            work()
-            code = 0
-        except StorageTrouble:
-            code = 5
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-def tamper(when: int, then: Callable[[str, Callable[..., Any], tuple[Any, ...]], Any]) -> None:
-    """Let *then* stand for the call number *when* of all CALLS of this process."""
-    count = 0
-
-    def wrapped(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(*args: Any, **kwargs: Any) -> Any:
-            nonlocal count
-            count += 1
-            if count == when:
-                return then(name, lambda *given: call(*given, **kwargs), args)
-            return call(*args, **kwargs)
-
-        return counted
-
-    for name in CALLS:
-        setattr(os, name, wrapped(name, getattr(os, name)))
-
-
-def killed(*_: object) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def kill_after(_name: str, call: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    try:
-        call(*args)
-    finally:  # a call that finds nothing is one, too
-        killed()
-
-
-def kill_half_way(name: str, call: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    if name == "write":
-        call(args[0], bytes(args[1])[: len(args[1]) // 2])
-    elif name == "sendfile":
-        call(*args[:3], args[3] // 2)
-    killed()
-
-
-def half_then_refuse(number: int) -> Callable[..., Any]:
-    def refuse(name: str, call: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        if name == "write":
-            call(args[0], bytes(args[1])[: len(args[1]) // 2])
-        raise OSError(number, os.strerror(number))
-
-    return refuse
-
 
 def read_by_a_reader(store: Store, old: bytes) -> None:
     """Invariants that hold at every moment, before any recovery."""
@@ -690,23 +627,18 @@ def read_by_a_reader(store: Store, old: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("then", "new"),
-    [(killed, False), (killed, True), (kill_half_way, False), (kill_after, True)],
+    ("how", "new"), [("before", False), ("before", True), ("half", False), ("after", True)]
 )
 def test_a_kill_at_any_call_loses_nothing(
-    store: Store, then: Callable[..., Any], new: bool
+    store: Store, tmp_path: Path, how: str, new: bool
 ) -> None:
     torn = Torn.of(store, new=new)
     for when in range(1, 200):
         torn.put_back(torn.old_warc)
         if new:
             store.warc().unlink()
-
-        def work() -> None:
-            tamper(when, then)  # noqa: B023
-            store.append(torn.trail)
-
-        code = in_child(work)
+        plan = Plan(root=str(store.root), kill=Which(nth=when), how=how)
+        code = in_child(lambda: store.append(torn.trail), tmp_path / "log", plan).code
         read_by_a_reader(store, torn.old_warc)
         torn.check()
         if code == 0:
@@ -717,7 +649,9 @@ def test_a_kill_at_any_call_loses_nothing(
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
-def test_a_refusal_at_any_call_rolls_back_and_goes_on_afterwards(store: Store, number: int) -> None:
+def test_a_refusal_at_any_call_rolls_back_and_goes_on_afterwards(
+    store: Store, tmp_path: Path, number: int
+) -> None:
     new = number == errno.ENOSPC
     torn = Torn.of(store, new=new)
     for when in range(1, 200):
@@ -726,14 +660,14 @@ def test_a_refusal_at_any_call_rolls_back_and_goes_on_afterwards(store: Store, n
             store.warc().unlink()
 
         def work() -> None:
-            tamper(when, half_then_refuse(number))  # noqa: B023
             fds = open_files()
             try:
                 store.append(torn.trail)
             finally:
                 assert open_files() == fds
 
-        code = in_child(work)
+        plan = Plan(root=str(store.root), refuse=Which(nth=when), number=number)
+        code = in_child(work, tmp_path / "log", plan).code
         read_by_a_reader(store, torn.old_warc)
         now = store.warc().read_bytes() if store.warc().exists() else b""
         # Back at the known end, or wholly there and synced, with a suwaf that is a step behind.
@@ -741,13 +675,13 @@ def test_a_refusal_at_any_call_rolls_back_and_goes_on_afterwards(store: Store, n
         torn.check()
         if code == 0:
             break
-        assert code == 5
+        assert code == 2
         assert not list(store.warc().parent.glob("*.torn-*"))
     assert 10 < when < 200
     sound(store)
 
 
-def test_a_full_disk_is_told_and_rolled_back(store: Store) -> None:
+def test_a_full_disk_is_told_and_rolled_back(store: Store, tmp_path: Path) -> None:
     store.put(store.fut(pdf("old")))
     old = store.warc().read_bytes()
     trails = [store.fut(pdf(kind, 100_000), kind) for kind in ("literal", "chunked")]
@@ -759,54 +693,12 @@ def test_a_full_disk_is_told_and_rolled_back(store: Store) -> None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (len(old) + room,) * 2)  # noqa: B023
                 store.append([fut])  # noqa: B023
 
-            assert in_child(work) == 5
+            assert in_child(work, tmp_path / "log", None).code == 2
             assert store.warc().read_bytes() == old
     for fut in trails:
         store.append([fut])
     assert len(cuts(store.archive)) == 3
     sound(store)
-
-
-@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not on this machine")
-@pytest.mark.parametrize(
-    ("call", "when"), [("sendfile", 2), ("fdatasync", 1), ("fsync", 2), ("rename", 1)]
-)
-def test_a_kill_at_a_system_call_loses_nothing(store: Store, call: str, when: int) -> None:
-    torn = Torn.of(store, new=False)
-    torn.put_back(torn.old_warc)
-    release, go = os.pipe()
-
-    def work() -> None:
-        os.read(release, 1)
-        store.append(torn.trail)
-
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-        finally:
-            os._exit(0)
-    tracer = subprocess.Popen(
-        ["strace", "-qq", "-o", "/dev/null", "-e", f"trace={call}",
-         "-e", f"inject={call}:signal=SIGKILL:when={when}", "-p", str(child)],
-        stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    told = Path(f"/proc/{child}/status")
-    traced = f"TracerPid:\t{tracer.pid}\n"
-    waiting.until(lambda: tracer.poll() is not None or traced in told.read_text())
-    if tracer.poll() is not None:
-        os.write(go, b"x")
-        os.waitpid(child, 0)
-        pytest.skip("this machine lets no process be traced")
-    os.write(go, b"x")
-    os.close(go)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    tracer.wait()
-    os.close(release)
-    assert status == -signal.SIGKILL
-    read_by_a_reader(store, torn.old_warc)
-    torn.check()
-    sound(store, *OF_A_KILL)
 
 
 def test_random_kills_of_a_busy_writer(tmp_path: Path) -> None:
