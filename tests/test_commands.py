@@ -18,7 +18,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from lafka.cli.demo.site import PAPERS, list_of, pdf, serving
+from lafka.cli.demo.site import list_of, pdf, serving
 from lafka.papers.archive.archives import Archive
 from tests import starts
 from tests.stores import PID as STORED
@@ -62,11 +62,6 @@ def refusal(done: subprocess.CompletedProcess[bytes]) -> str:
     assert len(told) == 1, lines
     assert done.stdout == b""
     return told[0]
-
-
-def outcomes(archive: Path) -> list[dict]:
-    feeds = sorted((archive / "runs").glob("*.jsonl"))
-    return [json.loads(line) for line in feeds[-1].read_text("utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -168,17 +163,6 @@ def test_fut_that_is_not_what_its_digest_says_gets_another_name(archive, tmp_pat
     done = on(archive, "fut", PID)
     assert (done.returncode, len(done.stdout)) == (1, fut.length)
     assert "the fut is not what its digest says" in done.stderr.decode()
-
-
-def test_fut_replaces_a_file_through_a_link_and_writes_to_a_device(demo, tmp_path):
-    target, link = tmp_path / "paper.pdf", tmp_path / "link"
-    target.write_bytes(b"old")
-    link.symlink_to(target)
-    assert on(demo[0], "fut", PID, "-o", link).returncode == 0
-    assert link.is_symlink()
-    assert target.read_bytes() == pdf("A paper with a meta tag")
-    assert on(demo[0], "fut", PID, "-o", "/dev/stdout").stdout == target.read_bytes()
-    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_fut_gives_a_labelled_pdf_on_request_alone(tmp_path):
@@ -349,17 +333,6 @@ def test_recover_says_that_there_is_nothing_to_do(demo):
     done = on(demo[0], "recover")
     assert (done.returncode, done.stdout) == (0, b"")
     assert done.stderr.splitlines()[1:] == [b"0 runs recovered"]
-
-
-def test_crawl_run_again_asks_for_no_fut_and_stores_nothing(site, tmp_path):
-    archive = tmp_path / "archive"
-    assert crawled(archive, site).returncode == 0
-    before = {path: path.read_bytes() for path in (archive / "warc").rglob("*.warc")}
-    assert len(outcomes(archive)) == len(PAPERS)
-    assert crawled(archive, site).returncode == 0
-    assert {path: path.read_bytes() for path in (archive / "warc").rglob("*.warc")} == before
-    futs = [item for item in outcomes(archive) if item["outcome"] == "fut"]
-    assert [item["requests"] for item in futs] == [0] * 5
 
 
 @pytest.mark.parametrize(

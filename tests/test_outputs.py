@@ -54,15 +54,6 @@ def done(shell: Shell, verb: str, output: Path | str) -> subprocess.CompletedPro
 
 
 @pytest.mark.parametrize("verb", EVERY)
-def test_a_file_is_made(shell: Shell, tmp_path: Path, verb: str) -> None:
-    path = tmp_path / "x.json"
-    told = done(shell, verb, path)
-    assert told.returncode == 0, told.stderr
-    assert path.stat().st_size
-    assert [*tmp_path.iterdir()] == [path]
-
-
-@pytest.mark.parametrize("verb", EVERY)
 def test_a_link_stays_and_the_file_behind_it_is_written(
     shell: Shell, tmp_path: Path, verb: str
 ) -> None:
@@ -104,18 +95,6 @@ def test_a_table_is_not_written_into_a_pipe(shell: Shell, tmp_path: Path, verb: 
     assert told.returncode == 2
     assert f"{pipe}: not a file" in told.stderr
     assert stat.S_ISFIFO(pipe.stat().st_mode)
-
-
-@pytest.mark.parametrize("verb", COMMANDS)
-def test_a_device_stays_one(shell: Shell, tmp_path: Path, verb: str) -> None:
-    path = tmp_path / "x.json"
-    try:
-        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
-        path.open("wb").close()
-    except PermissionError:
-        pytest.skip("devices can be made and used by root alone")
-    assert done(shell, verb, path).returncode == 0
-    assert stat.S_ISCHR(path.stat().st_mode)
 
 
 @pytest.mark.parametrize("verb", [verb for verb in COMMANDS if verb != "report"])

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from lafka.errors import BadSource
-from tests.archec.stores import START, Home, template
+from tests.archec.stores import Home, template
 
 MANY = [template(f"m{n}") for n in range(20)]
 WHOLE = "".join(MANY).encode()
@@ -199,19 +199,6 @@ def test_a_folder_that_may_not_be_read_loses_nothing(
     report = home.tobi()
     assert (report.counts["deletion"], report.is_sure) == (0, False)
     assert report.unread == {"abc"}
-
-
-def test_a_clock_that_goes_back_loses_nothing(home: Home) -> None:
-    home.now = START - 86_400
-    report = home.tobi()
-    assert (report.counts["deletion"], report.moved) == (0, 86_401)
-
-
-def test_what_is_missing_for_thirty_days_is_lost_then(home: Home) -> None:
-    without("xyz")(home)
-    assert home.tobi().withheld == {"xyz": 3}
-    home.now += 30 * 86_400
-    assert home.tobi().counts["deletion"] == 3
 
 
 def test_what_a_broken_file_held_is_never_lost_by_time(home: Home) -> None:

@@ -181,16 +181,6 @@ def test_a_tarball_gives_what_the_folder_gives(home, tmp_path):
     assert home.tobi().counts == {"same": 3}
 
 
-def test_a_torn_tarball_loses_nothing(home, tmp_path):
-    home.tobi()
-    tarball = tmp_path / "torn.tar"
-    with tarfile.open(tarball, "w") as tar:
-        tar.add(home.data, "RePEc")
-    os.truncate(tarball, 2048)
-    report = home.tobi(source=tarball)
-    assert (report.whole, report.counts["deletion"]) == (False, 0)
-
-
 def many(home: Home, archive: str, count: int) -> None:
     home.put({f"{archive}/wpaper/{n}.rdf": template(n, archive) for n in range(count)})
 

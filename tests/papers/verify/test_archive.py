@@ -16,9 +16,7 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -1016,34 +1014,6 @@ def test_nothing_is_raised_on_any_sound_archive(tmp_path: Path, captures: list[A
 # Archives of the first Lafka
 
 
-class Site(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"  # wget takes a connection for kept before it sees the end
-
-    def do_GET(self) -> None:
-        if self.path == "/abs":
-            self.send_response(302)
-            self.send_header("Location", "/1.pdf")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(PDF)))
-        self.end_headers()
-        self.wfile.write(PDF)
-
-    def log_message(self, *_: object) -> None:
-        return
-
-
-@pytest.fixture
-def site() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-
-
 def test_one_futli_stored_twice_in_a_second_by_wget(tmp_path: Path) -> None:
     writer, futli = Writer(with_chain=False), "http://x.example/1.pdf"
     for _ in range(2):
@@ -1057,35 +1027,6 @@ def test_one_futli_stored_twice_in_a_second_by_wget(tmp_path: Path) -> None:
         writer.save(tmp_path)
         missing = {"fut-not-in-suwaf"} if len(times) == 1 else set()
         assert codes(tmp_path) == {"stored-twice"} | missing
-
-
-@pytest.mark.skipif(shutil.which("wget") is None, reason="wget is not installed")
-def test_what_wget_wrote_is_sound(tmp_path: Path, site: str) -> None:
-    warc = b""
-    for number, path in enumerate(("/abs", "/1.pdf")):
-        subprocess.run(
-            ["wget", "-q", "--no-proxy", "--warc-file", f"w{number}", "--no-warc-compression",
-             "--no-warc-keep-log", "-O", os.devnull, "--tries=1",
-             "--warc-header", f"Paper-Id: {PID}", "--warc-header", f"Futli: {site}{path}",
-             f"{site}{path}"],
-            cwd=tmp_path, check=True, timeout=LIMIT,
-        )  # fmt: skip
-        warc += (tmp_path / f"w{number}.warc").read_bytes()
-    root = tmp_path / "archive"
-    put(root / "lafka.json", b'{"format": 1, "collection": "RePEc"}')
-    put(root / f"warc/{NAME}.warc", warc)
-    assert {(p.code, p.severity) for p in problems(root)} == {
-        ("no-suwaf", "error"),
-        ("stored-twice", "warning"),
-    }
-    entry = {"s": warc.index(b"%PDF-"), "l": len(PDF)}
-    dates = re.findall(rb"WARC-Type: response\r\n(?:.*\r\n)*?WARC-Date: (.*)\r\n", warc)
-    futlis = {
-        f"{site}/abs": {dates[1].decode(): entry},
-        f"{site}/1.pdf": {dates[2].decode(): entry},
-    }
-    put(root / f"suwaf/{NAME}.json", json.dumps({PID: futlis}).encode())
-    assert codes(root) == {"stored-twice", "no-end"}
 
 
 def test_base32_sha1_digests_are_read(tmp_path: Path) -> None:

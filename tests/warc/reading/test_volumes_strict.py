@@ -1,9 +1,5 @@
-import shutil
-import subprocess
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -55,28 +51,6 @@ def test_records_in_order_with_their_places(write: Callable[[bytes], Path]) -> N
     assert [r.offset for r in found] == [0, found[0].end, found[1].end]
     assert found[2].end == path.stat().st_size
     assert read(path, found[1].offset)[0] == found[1:]
-
-
-@given(st.lists(st.binary(max_size=300), max_size=5))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_blocks_are_read_back(tmp_path: Path, blocks: list[bytes]) -> None:
-    path = tmp_path / "y.warc"
-    path.write_bytes(b"".join(map(resource, blocks)))
-    found, error = read(path)
-    assert error is None
-    assert [block_of(r) for r in found] == blocks
-
-
-def test_a_file_cut_anywhere_in_a_record_is_torn(tmp_path: Path) -> None:
-    whole, last = resource(b"a"), resource(b"WARC/1.1\r\n\r\nb")
-    path = tmp_path / "x.warc"
-    for cut in range(1, len(last)):
-        path.write_bytes(whole + last[:cut])
-        found, error = read(path)
-        assert len(found) == 1
-        assert isinstance(error, TornWarc), cut
-        assert error.offset == len(whole)
-        assert error.path == path
 
 
 @given(st.binary(min_size=1, max_size=400))
@@ -171,45 +145,3 @@ def test_a_record_is_described_by_its_header_alone(write: Callable[[bytes], Path
         for bad in (b"", second.header[:-1], second.header + b"x", b"\0" * 99):
             with pytest.raises(BadWarc, match="no WARC record"):
                 volume.with_header(bad, 7)
-
-
-class _Paper(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        body = b"%PDF-1.4\nx\n%%EOF\n"
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        return
-
-
-@pytest.mark.skipif(not shutil.which("wget"), reason="wget made the archives of the first Lafka")
-def test_what_wget_writes_is_read(tmp_path: Path) -> None:
-    server = HTTPServer(("127.0.0.1", 0), _Paper)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    url = f"http://127.0.0.1:{server.server_port}/1.pdf"
-    try:
-        subprocess.run(
-            [
-                "wget", "-q", "--no-config", "--no-proxy", "--warc-file", str(tmp_path / "w"),
-                "--no-warc-compression", "--no-warc-keep-log", "-O", "/dev/null", "--tries=1",
-                "--warc-header", "Paper-Id: RePEc:a:b:c", "--warc-header", f"Futli: {url}", url,
-            ],
-            check=True, cwd=tmp_path,
-        )  # fmt: skip
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-    found, error = read(tmp_path / "w.warc")
-    assert error is None
-    assert [r.type for r in found][:3] == ["warcinfo", "request", "response"]
-    info = Fields.parse(block_of(found[0]))
-    assert (info.sole("Paper-Id"), info.sole("Futli")) == ("RePEc:a:b:c", url)
-    assert found[2].url == url
-    assert found[2].fields.first("WARC-Warcinfo-ID") == found[0].id
-    assert found[2].date
-    assert block_of(found[2]).endswith(b"%PDF-1.4\nx\n%%EOF\n")
