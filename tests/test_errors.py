@@ -1,10 +1,9 @@
 import pickle
-from pathlib import Path
 
 import pytest
 
 from lafka import errors
-from lafka.errors import BadWarc, KeeperError, LafkaError, StorageTrouble, TornWarc, printable
+from lafka.errors import KeeperError, LafkaError, StorageTrouble, printable
 
 
 @pytest.mark.parametrize(
@@ -23,13 +22,6 @@ def test_foreign_text_cannot_drive_a_terminal(text: str, shown: str) -> None:
     assert str(LafkaError(text)) == shown
 
 
-def test_a_keeper_error_names_file_and_byte() -> None:
-    error = TornWarc(Path("x.warc"), "torn", 5)
-    assert str(error) == "x.warc at byte 5: torn"
-    assert (error.path, error.offset) == (Path("x.warc"), 5)
-    assert str(BadWarc("x.warc", "bad")) == "x.warc: bad"
-
-
 def test_storage_trouble_names_file_and_reason() -> None:
     assert str(StorageTrouble("a/b", OSError(28, "No space left on device"))) == (
         "a/b: No space left on device"
@@ -42,9 +34,7 @@ def test_storage_trouble_names_file_and_reason() -> None:
     [
         StorageTrouble("a", OSError(28, "No space left on device")),
         KeeperError("a", "b"),
-        TornWarc(Path("a"), "b", 7),
         errors.BadPid("x"),
-        errors.BadHttp("y"),
     ],
 )
 def test_errors_survive_pickle(error: LafkaError) -> None:

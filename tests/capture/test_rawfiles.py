@@ -2,9 +2,6 @@ import errno
 import os
 import re
 import socket
-import subprocess
-import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +14,7 @@ from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import Record, start, uuid_urn
 from lafka.warc.format.sources import MemorySource
 from lafka.warc.reading.volumes import Volume
+from tests.warc.smalldisks import files_of_at_most
 
 # As scrapy-warcio 0.0.8 writes it for its users.
 TEMPLATE = """\
@@ -289,38 +287,22 @@ def test_what_follows_a_torn_record_goes_into_a_new_file(
     assert len(read(path)) == 2
 
 
-def test_a_full_disk_leaves_whole_records_only(tmp_path: Path) -> None:
-    code = """
-        import resource, signal, sys
-        from pathlib import Path
-        from lafka.errors import StorageTrouble
-        from lafka.capture.rawfiles import RawFiles
-        from lafka.warc.format.records import Record, start, uuid_urn
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        limit = int(sys.argv[2])
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-        files = RawFiles(Path(sys.argv[1]), {}, "Lafka/1")
-        refused = 0
+@pytest.mark.parametrize(("limit", "refused", "kept"), [(20_000, 2, 4), (100, 5, 0)])
+def test_a_full_disk_leaves_whole_records_only(
+    tmp_path: Path, limit: int, refused: int, kept: int
+) -> None:
+    files, told = RawFiles(tmp_path, {}, "Lafka/1"), list[str]()
+    with files_of_at_most(limit):
         for size in (1000, 100_000, 1000, 100_000, 1000):
-            fields = start("resource", uuid_urn(), "2026-11-20T10:11:12Z", "urn:x")
-            record = Record(fields=fields, block=b"x" * size)
             try:
                 files.room_for(size)
-                files.append(record.header(), record.block)
+                files.append(*a_record(size))
             except StorageTrouble as error:
-                assert "File too large" in str(error), error
-                refused += 1
-        print(refused)
-    """
-    for limit, refused, kept in ((20_000, 2, 4), (100, 5, 0)):
-        folder = tmp_path / str(limit)
-        folder.mkdir()
-        done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(code), str(folder), str(limit)],
-            check=True, capture_output=True, text=True, cwd=Path(__file__).parents[2],
-        )  # fmt: skip
-        assert done.stdout.split() == [str(refused)]
-        assert sum(len(read(path)) for path in folder.iterdir()) == kept
+                told.append(str(error))
+    files.close()
+    assert len(told) == refused
+    assert all("File too large" in one for one in told)
+    assert sum(len(read(path)) for path in tmp_path.iterdir()) == kept
 
 
 def test_a_folder_that_is_gone_is_storage_trouble(tmp_path: Path) -> None:

@@ -110,15 +110,6 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
     assert not (tmp_path / "a").exists()
 
 
-def test_a_folder_of_something_else_is_refused(site: SmallSite, tmp_path: Path) -> None:
-    list_, other = tmp_path / "list.tsv", tmp_path / "photos"
-    list_.write_text(site.list())
-    other.mkdir()
-    (other / "me.jpg").touch()
-    assert_refused(crawl(other, list_), "photos")
-    assert [path.name for path in other.iterdir()] == ["me.jpg"]
-
-
 def test_a_damaged_paper_stops_its_own_line_only(site: SmallSite, tmp_path: Path) -> None:
     archive, list_ = tmp_path / "a", tmp_path / "list.tsv"
     list_.write_text(site.list())

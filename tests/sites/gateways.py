@@ -9,10 +9,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from tests import starts
+from tests.sites import loopback
+from tests.sites.loopback import QuietHandler
 from tests.waiting import LIMIT
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +53,7 @@ def odd(answers: Mapping[str, Answer | Callable[[], Answer]]) -> Iterator[tuple[
     """
     asked: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
@@ -66,19 +67,8 @@ def odd(answers: Mapping[str, Answer | Callable[[], Answer]]) -> Iterator[tuple[
             self.wfile.write(body)
             self.close_connection = "Content-Length" in fields
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        base = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
-            yield base, asked
-        finally:
-            server.shutdown()
-            thread.join()
+    with loopback.serving(Handler) as base:
+        yield base, asked
 
 
 @contextmanager
@@ -89,7 +79,7 @@ def dying(gateway: str, *, after: int, then: Callable[[], object] = bool) -> Ite
     left = after
     lock = threading.Lock()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             nonlocal left
             with lock:
@@ -105,18 +95,8 @@ def dying(gateway: str, *, after: int, then: Callable[[], object] = bool) -> Ite
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with loopback.serving(Handler) as address:
+        yield address
 
 
 def ask(address: str, request: bytes) -> tuple[int, dict[str, str], bytes]:

@@ -1,12 +1,14 @@
-"""One archive and one server for all tests of a process that only look."""
+"""One archive and one server for all tests of a process that only look; a browser a file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
 
+from tests.services.chromiums import browsing
 from tests.web.served import Served, filled, serving
 
 
@@ -14,6 +16,12 @@ from tests.web.served import Served, filled, serving
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("web")
     with serving(filled(folder / "archive"), folder / "withheld") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with browsing() as made:
         yield made
 
 

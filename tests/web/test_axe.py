@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from tests.services import npms
-from tests.services.chromiums import browsing, goto_styled
+from tests.services.chromiums import goto_styled
 from tests.web.served import PID, UGLY, WITHHELD, Served
 
 PATHS = {
@@ -28,12 +27,6 @@ PATHS = {
     "not here": "/papers/none",
 }
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with browsing() as made:
-        yield made
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.services.chromiums import browsing, goto_styled
+from tests.services.chromiums import goto_styled
 from tests.stores import pdf
 from tests.web import escapes
 from tests.web.escapes import Listener
@@ -39,12 +39,6 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, listener: Listener) -> Ite
     store.put(splap, store.found(splap, "http://x.example/long.pdf", pdf("long")))
     with serving(store, folder / "withheld") as served:
         yield served
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with browsing() as made:
-        yield made
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from lafka.web import comparison
 from lafka.web.comparison import Comparer, Uncompared, compared, sentences
-from tests.services.chromiums import browsing, goto_styled
+from tests.services.chromiums import goto_styled
 from tests.sites.made_pdfs import Leaf, Text, made
 from tests.stores import PID, START, Store, pdf
 from tests.web.served import Served, serving
@@ -75,12 +75,6 @@ def test_the_form_of_a_paper_leads_to_what_changed(two: Served) -> None:
     assert "1 sentence is the same." in shown
     assert "<b>" not in page.text
     assert "script" not in page.headers["Content-Security-Policy"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with browsing() as made:
-        yield made
 
 
 @pytest.mark.parametrize("width", [320, 390, 1280])

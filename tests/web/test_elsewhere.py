@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import json
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -25,6 +24,8 @@ from lafka.web.site import Origins, Site
 from tests.services import apart, npms
 from tests.services.chromiums import browsing
 from tests.services.ports import free_port
+from tests.sites import loopback
+from tests.sites.loopback import QuietHandler
 from tests.stores import Store, pdf
 from tests.waiting import LIMIT
 from tests.web.served import AT, BIG, COLON_AT, FUTLI, PID, Served, serving
@@ -43,23 +44,15 @@ def test_the_validator_is_content_with_a_wacz(wacz: Path, tmp_path: Path) -> Non
     assert "Validation succeeded" in done.stdout + done.stderr, done.stdout + done.stderr
 
 
+class Files(QuietHandler, SimpleHTTPRequestHandler):
+    """What lies in a folder."""
+
+
 @contextmanager
 def files_of(folder: Path) -> Iterator[str]:
     """The address of *folder* on loopback."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with loopback.serving(functools.partial(Files, directory=str(folder))) as address:
+        yield address
 
 
 @pytest.mark.server("Chromium")

@@ -11,7 +11,6 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from tests.services import npms
-from tests.services.chromiums import browsing
 from tests.web.escapes import Listener
 from tests.web.replay_ways import BY_WORKER, LAST, WAYS
 from tests.web.served import FUTLI, HOSTILE, PID, answering
@@ -24,12 +23,6 @@ PAGE_URL = "http://x.example/hostile"
 @pytest.fixture(scope="module")
 def listener() -> Iterator[Listener]:
     with closing(Listener()) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with browsing() as made:
         yield made
 
 

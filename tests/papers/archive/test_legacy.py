@@ -11,7 +11,6 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from lafka.errors import BadPid, BadWarc
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.contents import PaperScanner
 from lafka.warc.reading.volumes import Volume
+from tests.sites.loopback import QuietHandler, serving
 from tests.stores import START, Store, chunked, cuts, files, page, pdf, problems, warcio_faults
 
 pytestmark = pytest.mark.skipif(not shutil.which("wget"), reason="wget is not on this machine")
@@ -29,7 +29,7 @@ OF_WGET = (
 )  # fmt: skip
 
 
-class Site(BaseHTTPRequestHandler):
+class Site(QuietHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
@@ -59,9 +59,6 @@ class Site(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-
-    def log_message(self, *args: object) -> None:
-        pass
 
 
 class Ftp(socketserver.StreamRequestHandler):
@@ -98,10 +95,8 @@ class Ftp(socketserver.StreamRequestHandler):
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Site) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with serving(Site) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

@@ -48,6 +48,7 @@ from tests.stores import (
     problems,
     warcio_faults,
 )
+from tests.warc.smalldisks import files_of_at_most
 
 ROOT = Path(__file__).parents[3]
 OF_A_KILL = ("torn-aside", "raw-left")
@@ -689,9 +690,8 @@ def test_a_full_disk_is_told_and_rolled_back(store: Store, tmp_path: Path) -> No
         for room in (0, 1, 3_000, 60_000):
 
             def work() -> None:
-                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-                resource.setrlimit(resource.RLIMIT_FSIZE, (len(old) + room,) * 2)  # noqa: B023
-                store.append([fut])  # noqa: B023
+                with files_of_at_most(len(old) + room):  # noqa: B023
+                    store.append([fut])  # noqa: B023
 
             assert in_child(work, tmp_path / "log", None).code == 2
             assert store.warc().read_bytes() == old

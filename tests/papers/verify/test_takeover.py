@@ -8,14 +8,13 @@ import json
 import os
 import re
 import subprocess
-import threading
 import uuid
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from tests.sites.loopback import QuietHandler, serving
 from tests.stores import chunked, pdf, problems
 
 ROOT = Path(__file__).parents[3]
@@ -25,7 +24,7 @@ NAME = "warc/RePEc/aaa/bbbbbb/{}.warc"
 DATE = "2014-05-06T07:08:{:02}Z"
 
 
-class Site(BaseHTTPRequestHandler):
+class Site(QuietHandler):
     """``/pdf/1`` is the same PDF as in 2014; ``/chunked/2`` one that is sent in chunks."""
 
     protocol_version = "HTTP/1.1"
@@ -33,9 +32,6 @@ class Site(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         head, body = answer_for(self.path)
         self.wfile.write(head + body)
-
-    def log_message(self, *args: object) -> None:
-        pass
 
 
 def answer_for(path: str) -> tuple[bytes, bytes]:
@@ -55,10 +51,8 @@ def answer_for(path: str) -> tuple[bytes, bytes]:
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Site) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with serving(Site) as address:
+        yield address
 
 
 def record(kind: str, block: bytes, second: int, **fields: str) -> tuple[str, bytes]:

@@ -1,12 +1,11 @@
 import os
-import resource
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from lafka.warc.writing.appending import Appender
+from tests.warc.smalldisks import files_of_at_most
 
 
 @pytest.fixture
@@ -93,15 +92,8 @@ def test_a_group_that_cannot_be_cut_off_is_known(
 
 def test_a_full_disk_leaves_what_was_there(path: Path, file: Appender) -> None:
     file.write([b"x" * 1000])
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, limits[1]))
-    try:
-        with pytest.raises(OSError, match="too large"), file.group():
-            file.write([b"y" * 3000, b"z" * 3000])
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, handler)
+    with files_of_at_most(5000), pytest.raises(OSError, match="too large"), file.group():
+        file.write([b"y" * 3000, b"z" * 3000])
     assert path.read_bytes() == b"x" * 1000
 
 

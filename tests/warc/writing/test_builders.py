@@ -4,8 +4,6 @@ import itertools
 import os
 import random
 import re
-import resource
-import signal
 import socket
 import struct
 import subprocess
@@ -29,6 +27,7 @@ from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.reading.volumes import Volume
 from lafka.warc.writing.builders import Builder
 from tests.warc.proofs import proved
+from tests.warc.smalldisks import files_of_at_most
 
 ROOT = Path(__file__).parents[3]
 INFO = Fields([("software", "Test/1"), ("format", "WARC File Format 1.1")])
@@ -500,20 +499,12 @@ def test_two_processes_with_one_template(tmp_path: Path) -> None:
 # A disk that refuses -----------------------------------------------------------------------
 
 
-@pytest.fixture
-def small_disk() -> Iterator[int]:
-    """Files of at most 30,000 bytes."""
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, limits[1]))
-    yield 30_000
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    signal.signal(signal.SIGXFSZ, handler)
-
-
 @KINDS
-def test_a_full_disk_leaves_whole_records(tmp_path: Path, how: dict, small_disk: int) -> None:
-    with Builder(folder=tmp_path, warcinfo=INFO, **how) as builder:
+def test_a_full_disk_leaves_whole_records(tmp_path: Path, how: dict) -> None:
+    with (
+        files_of_at_most(30_000),
+        Builder(folder=tmp_path, warcinfo=INFO, **how) as builder,
+    ):
         builder.append(ask(), answer(1000))
         for size in (100_000, 2 << 20):
             with pytest.raises(OSError, match="too large"):
