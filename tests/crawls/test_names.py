@@ -1,15 +1,15 @@
 """Pids that differ by case or Unicode form only, or are as long as names may be: kept apart.
 
-The kernel of a test machine may know no folder that folds case. What such a folder takes for one
-name is known: names that are equal under NFC and full case folding (Unicode 3.13, D146).
+The kernel of a test machine may know no folder that folds case; ``tests/test_folding.py`` plays
+one. What such a folder takes for one name is known: names equal under NFC and full case folding.
 """
 
 from __future__ import annotations
 
-import unicodedata
 from pathlib import Path
 
 from tests.crawls.running import check, crawl, files, futs, outcomes
+from tests.folding import folded
 from tests.sites.papers import as_pdf, pdf
 from tests.sites.server import Server
 
@@ -21,10 +21,6 @@ NAMES = (
     *("\u212a", "k", "K", "\u017f", "s", "con", "CON", "nul.x", "a.", "a"),
     *(LONG, LONG.upper(), LONG[:-1] + "\u00e9", LONG[:-1] + "e\u0301"),
 )
-
-
-def folded(path: str) -> str:
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
 
 
 def test_no_two_papers_are_one_where_names_fold(tmp_path: Path) -> None:
