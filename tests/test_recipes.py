@@ -187,13 +187,14 @@ def test_a_field_of_a_warcinfo(copy: Copy) -> None:
 from pathlib import Path
 from lafka.papers.candidates import Candidate
 from lafka.papers.checking import Verifier
-from lafka.papers.walk import Trail
+from lafka.papers.walk import PageReading, Trail
 from tests.stores import Store, page, pdf
 
 store = Store(Path("archive"))
 splap = store.splap(page("a"))
 found = Candidate(url="http://x.example/1.pdf", found_by="anchor", place=4)
-_, ask = Trail.begin(splap.ask.futli, 0).answered(splap, (found,)).next_ask()
+read = PageReading(candidates=(found,))
+_, ask = Trail.begin(splap.ask.futli, 0).answered(splap, read).next_ask()
 fut = store.found(splap, found.url, pdf("a"), rank=ask.origin.rank)
 store.put(splap, fut)
 assert b"Link-Rank: 4" in store.warc().read_bytes()

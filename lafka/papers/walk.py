@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import islice
+from typing import Any
 
 from lafka.capture.logged import LoggedExchange, Provenance
 from lafka.papers.candidates import CITATION_PDF_URL, KEPT, Candidate
@@ -119,6 +120,55 @@ class Attempt:
 
 TAIL = 5
 """The most candidates that are asked for, of one splap, beyond those that promise the fut."""
+_WITHOUT_TAIL = frozenset({"list", "issue", "search", "submission", "not there"})
+"""Kinds of pages whose other links are other papers', or none's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageReading:
+    """The content of a page, candidates surest first.
+
+    ``partly``: only the surest was looked for. ``verdict`` is what the page is: ``splap-only``,
+    ``bot-challenge`` or ``login``, ``reason`` a few words about it. ``kind`` is what it is about,
+    as ``finders.kinds`` names it; empty where nobody looked. ``titles`` are those of its paper.
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    verdict: Outcome = Outcome.SPLAP_ONLY
+    reason: str = ""
+    partly: bool = False
+    kind: str = ""
+    titles: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "candidates": [candidate.as_json() for candidate in self.candidates],
+            "verdict": str(self.verdict),
+            "reason": self.reason,
+            "partly": self.partly,
+            "kind": self.kind,
+            "titles": self.titles,
+        }
+
+    @classmethod
+    def of_json(cls, values: dict[str, Any]) -> PageReading:
+        """``LookupError``, ``TypeError`` or ``ValueError`` where *values* are no such thing."""
+        return cls(
+            candidates=tuple(map(Candidate.of_json, values["candidates"])),
+            verdict=Outcome(values["verdict"]),
+            reason=str(values["reason"]),
+            partly=bool(values["partly"]),
+            kind=str(values["kind"]),
+            titles=tuple(map(str, values["titles"])),
+        )
+
+    @property
+    def tail(self) -> int:
+        """How many links that promise no fut are worth a request on this page."""
+        return 0 if self.kind in _WITHOUT_TAIL else TAIL
+
+
+NOT_READ = PageReading()
 
 
 class Links(StrEnum):
@@ -229,22 +279,15 @@ class Trail:
         waits = self.asked or self.pending or self.viewer_pending
         return self.partly and self.outcome is None and not waits and not self.has_fut
 
-    def widened(
-        self,
-        candidates: tuple[Candidate, ...],
-        *,
-        verdict: Outcome = Outcome.SPLAP_ONLY,
-        reason: str = "",
-        tail: int = TAIL,
-        titles: tuple[str, ...] = (),
-    ) -> Trail:
-        """The trail with all *candidates* of its splap; the others are as in answered."""
+    def widened(self, page: PageReading) -> Trail:
+        """The trail with all candidates of its splap, which *page* is, read to its end."""
         assert self.splap is not None
         known = {self.futli.url, self.splap.url, *(t.candidate.url for t in self.tried)}
-        pending = self._new(candidates, known)
-        trail = replace(self, pending=pending, partly=False, tail=tail, titles=titles)
+        pending = self._new(page.candidates, known)
+        trail = replace(self, pending=pending, partly=False, tail=page.tail, titles=page.titles)
         if self.no_fut is Outcome.SPLAP_ONLY:
-            trail = replace(trail, no_fut=verdict, error=_NAMED.get(verdict, reason))
+            error = _NAMED.get(page.verdict, page.reason)
+            trail = replace(trail, no_fut=page.verdict, error=error)
         return trail
 
     def next_ask(self) -> tuple[Trail, Ask | None]:
@@ -317,44 +360,24 @@ class Trail:
         """A sure candidate can be an HTML viewer of the same paper: one is looked into, once."""
         return self.viewer is None and _is_sure(candidate) and self.policy.links is not Links.ALL
 
-    def answered(
-        self,
-        capture: Capture,
-        candidates: tuple[Candidate, ...] = (),
-        *,
-        verdict: Outcome = Outcome.SPLAP_ONLY,
-        reason: str = "",
-        partly: bool = False,
-        tail: int = TAIL,
-        titles: tuple[str, ...] = (),
-    ) -> Trail:
-        """The trail after *capture* answered the ask.
+    def answered(self, capture: Capture, page: PageReading = NOT_READ) -> Trail:
+        """The trail after *capture*, which is *page* where it is one, answered the ask.
 
-        *candidates* are those of the page that it is, surest first; *partly*: as far as they were
-        looked for; *tail*: how many are worth a request there that do not promise the
-        fut; *titles*: what the page calls its paper. *verdict* is what the page is:
-        ``splap-only``, ``bot-challenge`` or ``login``, *reason* a few words about it. An error
-        status with a bot challenge for its page is a bot challenge.
+        An error status with a bot challenge for its page is a bot challenge.
         """
-        if verdict is Outcome.BOT_CHALLENGE and capture.outcome in _GUARDED:
-            capture = replace(capture, outcome=verdict, error="the page is a bot challenge")
+        if page.verdict is Outcome.BOT_CHALLENGE and capture.outcome in _GUARDED:
+            capture = replace(capture, outcome=page.verdict, error="the page is a bot challenge")
         trail = replace(self, requests=self.requests + capture.requests)
         if self.splap is None:
-            trail = trail._begun(capture, candidates, verdict, reason)
-            return replace(trail, partly=partly, tail=tail, titles=titles)
+            trail = trail._begun(capture, page)
+            return replace(trail, partly=page.partly, tail=page.tail, titles=page.titles)
         assert self.asked is not None
-        return trail._tried(self.asked, capture, candidates, verdict)
+        return trail._tried(self.asked, capture, page)
 
-    def _tried(
-        self,
-        candidate: Candidate,
-        capture: Capture,
-        candidates: tuple[Candidate, ...],
-        verdict: Outcome,
-    ) -> Trail:
+    def _tried(self, candidate: Candidate, capture: Capture, page: PageReading) -> Trail:
         outcome = str(capture.outcome)
         if capture.is_page:
-            outcome = "html" if verdict is Outcome.SPLAP_ONLY else str(verdict)
+            outcome = "html" if page.verdict is Outcome.SPLAP_ONLY else str(page.verdict)
         trail = replace(self, tried=(*self.tried, Attempt(candidate, outcome)))
         # What it was redirected to has answered too.
         trail = trail._without({capture.url, *(e.url for e in capture.exchanges)}, asked=None)
@@ -365,7 +388,7 @@ class Trail:
         if _is_sure(candidate) and outcome in _NAMED and trail.no_fut is Outcome.SPLAP_ONLY:
             trail = replace(trail, no_fut=Outcome(outcome), error=_NAMED[Outcome(outcome)])
         if outcome == "html" and self._may_be_viewer(candidate) and not self._is_splap(capture):
-            return trail._viewed(capture, candidates)
+            return trail._viewed(capture, page.candidates)
         return trail
 
     def _keeps(self, candidate: Candidate, capture: Capture) -> bool:
@@ -385,23 +408,15 @@ class Trail:
         digests = [c.payload and c.payload.digest for c in (capture, self.splap)]
         return digests[0] is not None and digests[0] == digests[1]
 
-    def _begun(
-        self,
-        capture: Capture,
-        candidates: tuple[Candidate, ...],
-        verdict: Outcome,
-        reason: str,
-    ) -> Trail:
+    def _begun(self, capture: Capture, page: PageReading) -> Trail:
         if capture.is_page:
-            pending = self._new(candidates, {self.futli.url, capture.url})
-            error = _NAMED.get(verdict, reason)
             return replace(
                 self,
                 splap=capture,
                 captures=(capture,),
-                pending=pending,
-                no_fut=verdict,
-                error=error,
+                pending=self._new(page.candidates, {self.futli.url, capture.url}),
+                no_fut=page.verdict,
+                error=_NAMED.get(page.verdict, page.reason),
             )
         return replace(
             self,

@@ -31,7 +31,7 @@ from lafka.papers.archive.suwafs import Fut
 from lafka.papers.crawling.arguments import ARGUMENTS, FutliArguments, is_fleet
 from lafka.papers.crawling.captures import ASK_KEY, FutReaders, can_look, capture_of, page_of
 from lafka.papers.crawling.heldlines import HeldLines
-from lafka.papers.crawling.pages import PageReaders, read_first, tail_of
+from lafka.papers.crawling.pages import PageReaders, read_first
 from lafka.papers.crawling.summaries import FeedTally, RunSummary
 from lafka.papers.finders import Page
 from lafka.papers.lists.futlis import Feeder, Line
@@ -327,14 +327,7 @@ class FutliSpider(RoadSpider[Line]):
         """
         while True:
             if trail.wants_more and page is not None:
-                found = await self.pages.read(page, trail.futli.pid)
-                trail = trail.widened(
-                    found.candidates,
-                    verdict=found.verdict,
-                    reason=found.reason,
-                    tail=tail_of(found.kind),
-                    titles=found.titles,
-                )
+                trail = trail.widened(await self.pages.read(page, trail.futli.pid))
             trail, ask = trail.next_ask()
             if ask is None:
                 if version := trail.next_version():
@@ -419,15 +412,7 @@ class FutliSpider(RoadSpider[Line]):
             found = read_first(answer) if trail.splap is None else None
             found = found or await self.pages.read(answer, trail.futli.pid)
             page = answer if found.partly else page
-            trail = trail.answered(
-                capture,
-                found.candidates,
-                verdict=found.verdict,
-                reason=found.reason,
-                partly=found.partly,
-                tail=tail_of(found.kind),
-                titles=found.titles,
-            )
+            trail = trail.answered(capture, found)
         async for next_ in self._go_on(trail, page):
             yield next_
 

@@ -8,7 +8,7 @@ from lafka.items import TrailItem, item_of
 from lafka.papers.candidates import Candidate
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.outcomes import Outcome
-from lafka.papers.walk import Capture, Trail
+from lafka.papers.walk import Capture, PageReading, Trail
 from lafka.pids import SCHEMES
 
 FUTLI = Futli(pid=SCHEMES["RePEc"].pid("repec:ABC:wpaper:1"), url="HTTP://x.example/abs/1 ")
@@ -28,7 +28,7 @@ def ended() -> Trail:
         Candidate(url="http://x.example/b", found_by="anchor", score=2.0, place=0),
     )
     page = Capture(ask=ask, url="http://x.example/x", time=TIME, outcome=Outcome.SPLAP_ONLY)
-    trail = trail.answered(page, found)
+    trail = trail.answered(page, PageReading(candidates=found))
     for outcome in (Outcome.GONE, Outcome.FUT):
         trail, ask = trail.next_ask()
         assert ask is not None

@@ -19,10 +19,11 @@ from typing import Any
 from lafka.errors import BadArgument, BadHttp, BadWarc
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.contents import Info, answer_in, fut_in
-from lafka.papers.crawling.pages import CPU_SECONDS, MODULE, PageReading, question_of
+from lafka.papers.crawling.pages import CPU_SECONDS, MODULE, question_of
 from lafka.papers.finders import Page
 from lafka.papers.finders.urls import host, twin_key
 from lafka.papers.origins import FUT
+from lafka.papers.walk import PageReading
 from lafka.payloads import Kind, inspect
 from lafka.storage.children import ChildDied, Children
 from lafka.warc.format.fields import Fields

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from lafka.errors import Stopped, printable
@@ -19,7 +19,7 @@ from lafka.papers import finders
 from lafka.papers.candidates import Candidate
 from lafka.papers.finders import Page, sure
 from lafka.papers.outcomes import Outcome
-from lafka.papers.walk import TAIL
+from lafka.papers.walk import PageReading
 from lafka.pids import Pid
 from lafka.storage import children
 from lafka.storage.children import ChildDied
@@ -30,54 +30,8 @@ KEPT_MAX = 256 * 1024
 
 _VERDICTS = {"bot-challenge": Outcome.BOT_CHALLENGE, "login": Outcome.LOGIN}
 
-_WITHOUT_TAIL = frozenset({"list", "issue", "search", "submission", "not there"})
-"""Kinds of pages whose other links are other papers', or none's."""
-
 UNREADABLE = "the page could not be read"
 """With it begins the reason of a page that finders stumbled over."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageReading:
-    """The content of a page; ``partly`` where only its surest candidate was looked for.
-
-    ``kind`` is what the page is about, as ``finders.kinds`` names it; empty where nobody looked.
-    ``titles`` are what its paper is called there.
-    """
-
-    candidates: tuple[Candidate, ...] = ()
-    verdict: Outcome = Outcome.SPLAP_ONLY
-    reason: str = ""
-    partly: bool = False
-    kind: str = ""
-    titles: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "candidates": [candidate.as_json() for candidate in self.candidates],
-            "verdict": str(self.verdict),
-            "reason": self.reason,
-            "partly": self.partly,
-            "kind": self.kind,
-            "titles": self.titles,
-        }
-
-    @classmethod
-    def of_json(cls, values: dict[str, Any]) -> PageReading:
-        """``LookupError``, ``TypeError`` or ``ValueError`` where *values* are no such thing."""
-        return cls(
-            candidates=tuple(map(Candidate.of_json, values["candidates"])),
-            verdict=Outcome(values["verdict"]),
-            reason=str(values["reason"]),
-            partly=bool(values["partly"]),
-            kind=str(values["kind"]),
-            titles=tuple(map(str, values["titles"])),
-        )
-
-
-def tail_of(kind: str) -> int:
-    """Return how many links that promise no fut are worth a request on a page of *kind*."""
-    return 0 if kind in _WITHOUT_TAIL else TAIL
 
 
 def read_first(page: Page) -> PageReading | None:

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from lafka.errors import Stopped
 from lafka.papers.candidates import Candidate
 from lafka.papers.crawling import pages as parsing
-from lafka.papers.crawling.pages import PageReaders, PageReading
+from lafka.papers.crawling.pages import PageReaders
 from lafka.papers.finders import Page
 from lafka.papers.outcomes import Outcome
+from lafka.papers.walk import PageReading
 from lafka.pids import SCHEMES
 from lafka.storage import children
 from lafka.storage.children import ChildDied

@@ -3,6 +3,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import permutations
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,17 @@ from lafka.capture.logged import LoggedExchange
 from lafka.papers.candidates import CITATION_PDF_URL, KEPT, Candidate
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.outcomes import Outcome
-from lafka.papers.walk import MISS_MAX, TAIL, VIEWER_MAX, Ask, Capture, Links, Policy, Trail
+from lafka.papers.walk import (
+    MISS_MAX,
+    TAIL,
+    VIEWER_MAX,
+    Ask,
+    Capture,
+    Links,
+    PageReading,
+    Policy,
+    Trail,
+)
 from lafka.payloads import Payload, inspect
 from lafka.pids import SCHEMES
 from lafka.warc.format.sources import MemorySource
@@ -69,7 +80,11 @@ def walk(
         name = ask.url.removeprefix(f"{SITE}/")
         asked.append(name)
         found = (viewers or {}).get(name, ())
-        trail = trail.answered(capture(ask, answers.get(name, Outcome.NOT_FOUND)), found)
+        trail = trail.answered(capture(ask, answers.get(name, Outcome.NOT_FOUND)), page_of(*found))
+
+
+def page_of(*candidates: Candidate, **values: Any) -> PageReading:
+    return PageReading(candidates=candidates, **values)
 
 
 def splap(
@@ -78,7 +93,7 @@ def splap(
     trail, ask = Trail.begin(FUTLI, 7, Policy(links=links, links_max=most)).next_ask()
     assert ask is not None
     page = capture(ask, Outcome.SPLAP_ONLY)
-    return trail.answered(page, candidates, verdict=Outcome(verdict))
+    return trail.answered(page, page_of(*candidates, verdict=Outcome(verdict)))
 
 
 FUT, PAGE, GONE = Outcome.FUT, Outcome.SPLAP_ONLY, Outcome.GONE
@@ -98,7 +113,7 @@ def test_whatever_is_no_page_ends_the_trail(outcome: Outcome) -> None:
     trail, ask = Trail.begin(FUTLI, 7).next_ask()
     assert ask is not None
     found = replace(capture(ask, outcome, requests=3), error="x" * (outcome is not FUT))
-    trail = trail.answered(found, (link("a"),))
+    trail = trail.answered(found, page_of(link("a")))
     assert trail.outcome is outcome
     assert trail.requests == 3
     assert trail.error == found.error
@@ -119,7 +134,9 @@ def test_a_page_is_the_splap_and_its_candidates_are_asked_for() -> None:
 def test_html_url_is_where_the_splap_was_in_the_end() -> None:
     trail, ask = Trail.begin(FUTLI, 7).next_ask()
     assert ask is not None
-    trail = trail.answered(capture(ask, PAGE, url=f"{SITE}/landing"), (link("a"), link("landing")))
+    trail = trail.answered(
+        capture(ask, PAGE, url=f"{SITE}/landing"), page_of(link("a"), link("landing"))
+    )
     trail, ask = trail.next_ask()
     assert ask is not None
     assert ask.origin.html_url == f"{SITE}/landing"
@@ -195,12 +212,12 @@ def test_walks(name: str) -> None:
 
 
 @pytest.mark.parametrize("links", [Links.RANKED, Links.FIRST])
-@pytest.mark.parametrize("tail", [0, 3, TAIL])
-def test_few_are_asked_for_beyond_what_promises(links: Links, tail: int) -> None:
+@pytest.mark.parametrize(("kind", "tail"), [("list", 0), ("paper", TAIL)])
+def test_few_are_asked_for_beyond_what_promises(links: Links, kind: str, tail: int) -> None:
     trail, ask = Trail.begin(FUTLI, 7, Policy(links=links)).next_ask()
     assert ask is not None
     found = (*(link(f"{n}") for n in range(9)), link("p", sure=True), cite("c"))
-    trail, asked = walk(trail.answered(capture(ask, PAGE), found, tail=tail), {})
+    trail, asked = walk(trail.answered(capture(ask, PAGE), page_of(*found, kind=kind)), {})
     assert asked == [*(f"{n}" for n in range(tail)), "p", "c"]
     assert not trail.capped
 
@@ -209,7 +226,7 @@ def test_all_asks_for_every_link_whatever_the_page() -> None:
     trail, ask = Trail.begin(FUTLI, 7, Policy(links=Links.ALL)).next_ask()
     assert ask is not None
     found = tuple(link(f"{n}") for n in range(9))
-    _, asked = walk(trail.answered(capture(ask, PAGE), found, tail=0), {})
+    _, asked = walk(trail.answered(capture(ask, PAGE), page_of(*found, kind="list")), {})
     assert len(asked) == 9
 
 
@@ -316,7 +333,7 @@ def test_the_splap_once_more_is_no_viewer() -> None:
     trail, ask = splap(link("a", sure=True), link("view", sure=True)).next_ask()
     assert ask is not None
     again = capture(ask, PAGE, url=FUTLI.url)
-    trail = trail.answered(again, (link("n", sure=True),))
+    trail = trail.answered(again, page_of(link("n", sure=True)))
     assert trail.viewer is None
     trail, asked = walk(trail, {"view": PAGE, "v": FUT}, {"view": (link("v", sure=True),)})
     assert asked == ["view", "v"]
@@ -329,7 +346,7 @@ def test_the_same_bytes_at_another_address_are_no_viewer() -> None:
     trail, ask = trail.next_ask()
     assert ask is not None
     page = replace(capture(ask, PAGE), payload=trail.splap.payload)
-    assert trail.answered(page, (link("n", sure=True),)).viewer is None
+    assert trail.answered(page, page_of(link("n", sure=True))).viewer is None
 
 
 @pytest.mark.parametrize(
@@ -383,7 +400,7 @@ def test_a_login_where_a_fut_was_promised_names_the_end(
 ) -> None:
     trail, ask = splap(candidate, link("z")).next_ask()
     assert ask is not None
-    trail = trail.answered(capture(ask, PAGE), (link("n", sure=True),), verdict=verdict)
+    trail = trail.answered(capture(ask, PAGE), page_of(link("n", sure=True), verdict=verdict))
     assert trail.viewer is None
     assert trail.tried[0].outcome == verdict
     ended, asked = walk(trail, {})
@@ -399,9 +416,9 @@ def test_a_login_where_a_fut_was_promised_names_the_end(
 def test_a_bot_challenge_with_an_error_status_is_one(outcome: Outcome) -> None:
     trail, ask = Trail.begin(FUTLI, 7).next_ask()
     assert ask is not None
-    trail = trail.answered(capture(ask, outcome), verdict=Outcome.BOT_CHALLENGE)
+    trail = trail.answered(capture(ask, outcome), page_of(verdict=Outcome.BOT_CHALLENGE))
     assert (trail.outcome, trail.captures) == (Outcome.BOT_CHALLENGE, ())
-    trail = Trail.begin(FUTLI, 7).answered(capture(ask, outcome), verdict=Outcome.LOGIN)
+    trail = Trail.begin(FUTLI, 7).answered(capture(ask, outcome), page_of(verdict=Outcome.LOGIN))
     assert trail.outcome is outcome
 
 
@@ -463,7 +480,9 @@ def test_any_answers_end_the_trail(data: st.DataObject, links: Links, most: int)
         assert len(asked) <= 1 + most
         outcome, moved, candidates, verdict = data.draw(ANSWERS)
         url = f"{SITE}/{moved}" if moved else ""
-        trail = trail.answered(capture(ask, outcome, url=url), candidates, verdict=verdict)
+        trail = trail.answered(
+            capture(ask, outcome, url=url), page_of(*candidates, verdict=verdict)
+        )
     assert trail.outcome is not None
     assert trail.next_ask() == (trail, None)
     futs = [c for c in trail.captures if c.is_pdf and not c.ask.origin.label]

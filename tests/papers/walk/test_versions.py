@@ -12,7 +12,7 @@ from lafka.capture.logged import LoggedExchange
 from lafka.papers.candidates import Candidate
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.outcomes import Outcome
-from lafka.papers.walk import Ask, Capture, Past, Trail
+from lafka.papers.walk import Ask, Capture, PageReading, Past, Trail
 from lafka.payloads import inspect_entity
 from lafka.pids import SCHEMES
 from lafka.warc.format.sources import MemorySource
@@ -69,7 +69,7 @@ def test_candidates_are_asked_for_at_the_time_of_their_page() -> None:
     trail, ask = Trail.begin(FUTLI, 1, past=PAST).next_ask()
     assert ask is not None
     link = Candidate(url="http://x.example/1.pdf", found_by="anchor", promising=True, label="fut")
-    trail = trail.answered(capture(ask, Outcome.SPLAP_ONLY), (link,))
+    trail = trail.answered(capture(ask, Outcome.SPLAP_ONLY), PageReading(candidates=(link,)))
     _, second = trail.next_ask()
     assert second is not None
     assert (second.url, second.past) == (link.url, PAST[0])
