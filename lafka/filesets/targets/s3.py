@@ -39,7 +39,7 @@ from lafka.filesets.targets.item import (
     TargetTrouble,
 )
 from lafka.storage import drafts
-from lafka.warc.format.sources import CHUNK
+from lafka.warc.format.sources import CHUNK, RangeFile
 
 PART_BYTES = 64 << 20
 PARTS_MAX = 10_000
@@ -376,38 +376,22 @@ class BucketItem(ItemFolder):
                 folder.rmdir()
 
 
-class _Object(io.RawIOBase):
+class _Object(RangeFile):
     """An object of the store, asked for a stretch at a time."""
 
     def __init__(self, target: S3Target, key: str, size: int) -> None:
+        super().__init__(size)
         self._target = target
         self._key = key
-        self._size = size
-        self._place = 0
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._size}[whence]
-        self._place = max(0, base + offset)
-        return self._place
-
-    def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer)
-        end = min(self._place + len(view), self._size)
-        if self._place >= end:
-            return 0
+    def pread(self, start: int, length: int) -> bytes:
         with self._target.troubles("get"):
-            data = self._target.client.get_object(
-                Bucket=self._target.at.bucket, Key=self._key, Range=f"bytes={self._place}-{end - 1}"
-            )["Body"].read()
-        view[: len(data)] = data
-        self._place += len(data)
-        return len(data)
+            asked = f"bytes={start}-{start + length - 1}"
+            found = self._target.client.get_object(
+                Bucket=self._target.at.bucket, Key=self._key, Range=asked
+            )
+            data: bytes = found["Body"].read()
+        return data
 
 
 def upload_note(path: Path) -> Path:

@@ -21,6 +21,7 @@ from lafka.errors import BadSuwaf, CallerError, NotHeld, ShortWarc, StorageTroub
 from lafka.papers.origins import FUTLI_ITSELF, Origin
 from lafka.pids import Pid
 from lafka.warc.format import dates
+from lafka.warc.format.sources import RangeFile
 
 FORMAT = 1
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3}|\.\d{6})?Z")
@@ -342,7 +343,7 @@ def _refuse(fut: StoredFut, error: OSError) -> NoReturn:
     raise StorageTrouble(fut.warc, error) from error
 
 
-class _Range(io.RawIOBase):
+class _Range(RangeFile):
     """The bytes of a fut as a file of their own."""
 
     _file: io.FileIO | None = None  # where opening fails, closing still works
@@ -352,35 +353,15 @@ class _Range(io.RawIOBase):
             self._file = io.FileIO(fut.warc_name)
         except OSError as error:
             _refuse(fut, error)
+        super().__init__(fut.length)
         self._fut = fut
-        self._place = 0
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        bases = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._fut.length}
-        if whence not in bases or bases[whence] + offset < 0:
-            raise ValueError(f"cannot seek to {offset} from {whence}")
-        self._place = bases[whence] + offset
-        return self._place
-
-    def tell(self) -> int:
-        return self._place
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        if self._file is None or self.closed:
-            raise ValueError("I/O operation on closed file")
-        size = max(0, min(len(buffer), self._fut.length - self._place))
-        data = os.pread(self._file.fileno(), size, self._fut.start + self._place)
-        if size and not data:
+    def pread(self, start: int, length: int) -> bytes:
+        assert self._file is not None
+        data = os.pread(self._file.fileno(), length, self._fut.start + start)
+        if not data:
             raise ShortWarc(self._fut.warc, "ends inside a fut of its suwaf", self._fut.start)
-        buffer[: len(data)] = data
-        self._place += len(data)
-        return len(data)
+        return data
 
     def close(self) -> None:
         if self._file is not None:

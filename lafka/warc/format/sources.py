@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 CHUNK = 1 << 20
 
@@ -120,3 +121,41 @@ class FileSource(BaseSource):
             start += len(data)
             length -= len(data)
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+class RangeFile(io.RawIOBase):
+    """A file to read of *length* bytes, made of its :meth:`pread`."""
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+        self._place = 0
+
+    @abstractmethod
+    def pread(self, start: int, length: int) -> bytes:
+        """At most *length* bytes from byte *start* on: there are as many."""
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        bases = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._length}
+        if whence not in bases or bases[whence] + offset < 0:
+            raise io.UnsupportedOperation(f"cannot seek to {offset} from {whence}")
+        self._place = bases[whence] + offset
+        return self._place
+
+    def tell(self) -> int:
+        return self._place
+
+    def readinto(self, buffer: Any) -> int:
+        if self.closed:
+            raise ValueError("I/O operation on closed file")
+        view = memoryview(buffer)
+        wanted = min(len(view), self._length - self._place)
+        data = self.pread(self._place, wanted) if wanted > 0 else b""
+        view[: len(data)] = data
+        self._place += len(data)
+        return len(data)
