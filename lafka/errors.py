@@ -7,6 +7,8 @@ for a terminal: control characters of foreign text are shown as escapes.
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +78,15 @@ class StorageTrouble(OperatorError):
         super().__init__(f"{path}: {error.strerror or error}")
         self.path = Path(path)
         self.error = error
+
+    @classmethod
+    @contextmanager
+    def at(cls, path: Path | str) -> Iterator[None]:
+        """An OSError of what is done within is such a trouble of *path*."""
+        try:
+            yield
+        except OSError as error:
+            raise cls(path, error) from error
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.path, self.error)

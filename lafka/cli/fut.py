@@ -126,10 +126,8 @@ def folder_at(name: str) -> Path:
     into = Path(name)
     if into.exists() and not into.is_dir():
         raise BadArgument(f"--into {name}: not a folder")
-    try:
+    with StorageTrouble.at(into):
         into.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageTrouble(into, error) from error
     return into
 
 

@@ -96,17 +96,15 @@ def _by_file(name: str, make: Callable[[Path], object]) -> None:
     target = file_at(name)
     if target is None:
         raise BadArgument(f"{name}: not a file; --parquet and --sqlite make one")
-    try:
-        with TemporaryDirectory(prefix=DRAFT, dir=target.parent) as folder:
-            made = Path(folder) / "made"
-            made.touch()
-            make(made)
-            with made.open("rb") as file:
-                drafts.replace(
-                    target, iter(lambda: file.read(1 << 20), b""), draft=new_draft(target)
-                )
-    except OSError as error:
-        raise StorageTrouble(target, error) from error
+    with (
+        StorageTrouble.at(target),
+        TemporaryDirectory(prefix=DRAFT, dir=target.parent) as folder,
+    ):
+        made = Path(folder) / "made"
+        made.touch()
+        make(made)
+        with made.open("rb") as file:
+            drafts.replace(target, iter(lambda: file.read(1 << 20), b""), draft=new_draft(target))
 
 
 def _batches(columns: Columns, rows: Iterable[Row]) -> Iterator[list[tuple[Any, ...]]]:

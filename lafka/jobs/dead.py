@@ -41,15 +41,13 @@ def burying(place: Path) -> Callable[[Dead], None]:
 
     def bury(dead: Dead) -> None:
         line = json.dumps(_letter(dead), ensure_ascii=False) + "\n"
-        try:
+        with StorageTrouble.at(place):
             is_new = not place.exists()
             with place.open("ab", buffering=0) as file:
                 file.write(line.encode("utf-8", "backslashreplace"))
                 os.fsync(file.fileno())
             if is_new:
                 sync_folder(place.parent)
-        except OSError as error:
-            raise StorageTrouble(place, error) from error
 
     return bury
 

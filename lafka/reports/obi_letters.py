@@ -21,7 +21,7 @@ from lafka.archec.records import Kind, Obi, Records, State, in_batches
 from lafka.archec.redif.vocabulary import CODES
 from lafka.archec.statistics import as_of
 from lafka.archec.store.tists import to_time
-from lafka.errors import BadArgument, StorageTrouble, printable
+from lafka.errors import BadArgument, printable
 from lafka.reports.rendering import as_html
 from lafka.reports.tables import ReportSpan, Table, TableReport
 from lafka.storage.drafts import replace
@@ -187,10 +187,7 @@ def write_letters(records: Records, folder: Path, archives: Sequence[str]) -> It
     An archive of which there is nothing to say, and was not at the last letter, has none.
     ``BadArgument`` where *folder* has files of something else; ``StorageTrouble``, ``RecordsAway``.
     """
-    try:
-        make_folders(folder)
-    except OSError as error:
-        raise StorageTrouble(folder, error) from error
+    make_folders(folder)
     for archive in archives:
         base = folder / quote(archive, safe="")
         paths = [base.with_name(f"{base.name}.{end}") for end in ("txt", "html", "json")]

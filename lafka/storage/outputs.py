@@ -96,11 +96,8 @@ def opened_stream(name: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    try:
-        with _opened(name) as stream:
-            yield stream
-    except OSError as error:
-        raise StorageTrouble(name, error) from error
+    with StorageTrouble.at(name), _opened(name) as stream:
+        yield stream
 
 
 def _opened(name: str) -> BinaryIO:

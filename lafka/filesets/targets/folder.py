@@ -112,10 +112,8 @@ class ItemFolder:
     def _drop(self, left: Iterable[Path]) -> None:
         """Remove what a killed crawl *left*."""
         for path in left:
-            try:
+            with StorageTrouble.at(path):
                 path.unlink(missing_ok=True)
-            except OSError as error:
-                raise StorageTrouble(path, error) from error
 
     @property
     def marker_bytes(self) -> bytes:
@@ -147,11 +145,9 @@ class ItemFolder:
         finals = [self.path / name for name in self.description.files.values()]
         for final in (bundle, *finals):
             self._drop(PartFile(final).paths)
-        try:
+        with StorageTrouble.at(self.path):
             for folder in {final.parent for final in finals}:
                 sync_folder(folder)
-        except OSError as error:
-            raise StorageTrouble(self.path, error) from error
         self.describe()
 
     def describe(self) -> None:
@@ -189,7 +185,7 @@ class PartFile:
 
         ``StorageTrouble``.
         """
-        try:
+        with StorageTrouble.at(self.path):
             make_folders(self.path.parent)
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             self._fd = os.open(self.path, flags, 0o666)
@@ -199,8 +195,6 @@ class PartFile:
             for piece in _pieces(self._fd, self.part.offset):
                 self._digester.feed(piece)
             self._synced, self._synced_at = self.part.offset, monotonic()
-        except OSError as error:
-            raise StorageTrouble(self.path, error) from error
 
     def _known(self, url: str) -> Part:
         try:
@@ -215,28 +209,24 @@ class PartFile:
 
         What was told of the one before goes first, for good: it would be believed of this one.
         """
-        try:
+        with StorageTrouble.at(self.path):
             if self._told.exists():
                 self._told.unlink()
                 sync_folder(self._told.parent)
             os.ftruncate(self._fd, 0)
-        except OSError as error:
-            raise StorageTrouble(self.path, error) from error
         self.part = part
         self._digester = Digester(self._others)
         self._synced, self._synced_at = 0, monotonic()
 
     def write(self, data: bytes) -> None:
         """Append *data*; zeros alone are left as a hole. Synced now and then."""
-        try:
+        with StorageTrouble.at(self.path):
             if data != bytes(len(data)):
                 rest, place = memoryview(data), self.size
                 while rest:
                     written = os.pwrite(self._fd, rest, place)
                     rest, place = rest[written:], place + written
             self._digester.feed(data)
-        except OSError as error:
-            raise StorageTrouble(self.path, error) from error
         late = monotonic() - self._synced_at >= SYNC_SECONDS
         if late or self.size - self._synced >= SYNC_BYTES:
             self.sync()
@@ -248,12 +238,10 @@ class PartFile:
         """
         if self.size == self.part.offset and self._told.exists():
             return
-        try:
+        with StorageTrouble.at(self.path):
             if os.fstat(self._fd).st_size < self.size:
                 os.ftruncate(self._fd, self.size)  # a hole at its end
             os.fdatasync(self._fd)
-        except OSError as error:
-            raise StorageTrouble(self.path, error) from error
         self._synced, self._synced_at = self.size, monotonic()
         self.part = self.part.at(self.size)
         if not is_whole or self._told.exists():
@@ -285,7 +273,7 @@ class PartFile:
         *undone*: the file is what the part's content coding hides.
         """
         final = final or self.final
-        try:
+        with StorageTrouble.at(final):
             make_folders(final.parent)
             if undone:
                 if not drafts.create(final, self.undone(), draft=self._undone):
@@ -297,38 +285,30 @@ class PartFile:
                 except FileExistsError:
                     return False
             self.drop()
-        except OSError as error:
-            raise StorageTrouble(final, error) from error
         return True
 
     def keep_over(self, final: Path, *, undone: bool = False) -> None:
         """Give the part the name *final* of a file that rotted, which is set aside."""
-        try:
+        with StorageTrouble.at(final):
             drafts.link(final, _aside(final))
             if undone:
                 drafts.replace(final, self.undone(), draft=self._undone)
             else:
                 put_in_place(self.path, final)
-        except OSError as error:
-            raise StorageTrouble(final, error) from error
 
     def drop(self) -> None:
         """Have no part any more."""
         self.close()
-        try:
+        with StorageTrouble.at(self.path):
             for path in self.paths:
                 path.unlink(missing_ok=True)
-        except OSError as error:
-            raise StorageTrouble(self.path, error) from error
 
     def set_aside(self) -> Path:
         """Keep the part as what is not the file."""
         self.close()
         aside = _aside(self.final)
-        try:
+        with StorageTrouble.at(aside):
             drafts.link(self.path, aside)
-        except OSError as error:
-            raise StorageTrouble(aside, error) from error
         self.drop()
         return aside
 
@@ -340,22 +320,17 @@ def _aside(final: Path) -> Path:
 
 def moment_of(path: Path) -> str:
     """Return the time of the last write of *path*, 14 digits, UTC; ``StorageTrouble``."""
-    try:
+    with StorageTrouble.at(path):
         written = path.stat().st_mtime
-    except OSError as error:
-        raise StorageTrouble(path, error) from error
     return datetime.fromtimestamp(written, UTC).strftime("%Y%m%d%H%M%S")
 
 
 def facts_on_disk(path: Path, others: Iterable[str] = ()) -> FileFacts:
     """The facts of the file at *path*; ``StorageTrouble``."""
     digester = Digester(tuple(others))
-    try:
-        with path.open("rb") as file:
-            for piece in _pieces(file.fileno(), os.fstat(file.fileno()).st_size):
-                digester.feed(piece)
-    except OSError as error:
-        raise StorageTrouble(path, error) from error
+    with StorageTrouble.at(path), path.open("rb") as file:
+        for piece in _pieces(file.fileno(), os.fstat(file.fileno()).st_size):
+            digester.feed(piece)
     return digester.facts()
 
 

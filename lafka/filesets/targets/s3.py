@@ -213,7 +213,7 @@ class S3Target:
 
         What is there is not sent again. ``TargetTrouble``, ``StorageTrouble``, ``Stopped``.
         """
-        try:
+        with StorageTrouble.at(path):
             size = path.stat().st_size
             there = self.head(key)
             if there is None:
@@ -226,8 +226,6 @@ class S3Target:
                 else:
                     Upload(self, key, path, sha256, part).run(size, stopped)
                 there = self.head(key)
-        except OSError as error:
-            raise StorageTrouble(path, error) from error
         if there is None:
             raise TargetTrouble(f"{self.at.bucket}/{key}: the store has not what it took")
         return bool(there["ContentLength"] == size and there["Metadata"].get(SHA256) == sha256)
@@ -351,11 +349,9 @@ class BucketItem(ItemFolder):
 
     def sent(self, path: str) -> None:
         """Have the file *path* on the disk no more: it is in the bucket, and noted."""
-        try:
+        with StorageTrouble.at(self.final(path)):
             for each in (self.final(path), upload_note(self.final(path))):
                 each.unlink(missing_ok=True)
-        except OSError as error:
-            raise StorageTrouble(self.final(path), error) from error
 
     def finish(self) -> None:
         """Write ``item.json`` where none is there, and have nothing on the disk any more."""
@@ -366,10 +362,8 @@ class BucketItem(ItemFolder):
             with suppress(OSError):
                 if self.final(path).stat().st_size == there.get(name):
                     self.sent(path)
-        try:
+        with StorageTrouble.at(self.path):
             (self.path / MARKER).unlink(missing_ok=True)
-        except OSError as error:
-            raise StorageTrouble(self.path, error) from error
         folders = [path for path in self.path.rglob("*") if path.is_dir()]
         for folder in (*sorted(folders, reverse=True), self.path):
             with suppress(OSError):  # what twice was not the file stays

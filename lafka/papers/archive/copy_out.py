@@ -92,14 +92,12 @@ def put_text_into(folder: Path, fut: StoredFut, text: str) -> tuple[Path, bool]:
     data = text.encode()
     for name in names(name_of(str(fut.pid), fut.label), ".txt"):
         path = folder / name
-        try:
+        with StorageTrouble.at(path):
             if not path.exists() and not path.is_symlink():
                 write_output(str(path), [data])
                 return path, True
             if path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data:
                 return path, False
-        except OSError as error:
-            raise StorageTrouble(path, error) from error
     raise AssertionError  # the names do not end
 
 
@@ -121,10 +119,8 @@ def put_into(folder: Path, fut: StoredFut) -> tuple[Path, bool]:
 
 def _has(path: Path, fut: StoredFut) -> bool:
     """Return whether the file at *path* has the bytes of *fut*."""
-    try:
+    with StorageTrouble.at(path):
         if not path.is_file() or path.stat().st_size != fut.length:
             return False
         with path.open("rb") as file:
             return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}" == fut.digest
-    except OSError as error:
-        raise StorageTrouble(path, error) from error

@@ -162,10 +162,8 @@ class SummarisedWarc(ABC, Generic[ContentsT]):
         draft = aside.with_name(f"{DRAFT}{self.path.name}.torn")
         tail = FileSource(self.lock.fd, offset, self.size - offset)
         yield from drafts.replacing(aside, tail.chunks(), draft=draft)
-        try:
+        with StorageTrouble.at(aside):
             os.ftruncate(self.lock.fd, offset)  # synced with what is appended next
-        except OSError as error:
-            raise StorageTrouble(aside, error) from error
 
     # ---- Append and commit
 
@@ -179,16 +177,13 @@ class SummarisedWarc(ABC, Generic[ContentsT]):
 
     def _appending(self, group: RecordGroup, *, sync: bool) -> Steps[None]:
         out = Appender(self.lock.fd, self.contents.end)
-        try:
-            with out.group():
-                if group.end - out.position > LONG:
-                    yield LongStep(partial(group.write, out))
-                else:
-                    group.write(out)
-                if sync:
-                    yield DataSync(self.lock.fd)
-        except OSError as error:
-            raise StorageTrouble(self.path, error) from error
+        with StorageTrouble.at(self.path), out.group():
+            if group.end - out.position > LONG:
+                yield LongStep(partial(group.write, out))
+            else:
+                group.write(out)
+            if sync:
+                yield DataSync(self.lock.fd)
 
     def copying(self, group: RecordGroup, *, believed: bool) -> Steps[None]:
         """Append *group*, records of another WARC, and make the summary, which is not committed.
@@ -216,17 +211,13 @@ class SummarisedWarc(ABC, Generic[ContentsT]):
 
     def committing(self) -> Steps[None]:
         """Give a first WARC its name and put the summary of the contents in place, durably."""
-        try:
+        with StorageTrouble.at(self.path):
             yield from self.lock.naming_for_good()
-        except OSError as error:
-            raise StorageTrouble(self.path, error) from error
         yield from making_folders(self.summary_path.parent)
         yield from drafts.replacing(self.summary_path, (self.summary_bytes(),))
 
     def keeping_name(self, path: Path) -> Steps[None]:
         """Make sure of the name of *path*: who gave it may have been killed before its sync."""
-        try:
+        with StorageTrouble.at(path):
             if path.exists():
                 yield FolderSync(path.parent)
-        except OSError as error:
-            raise StorageTrouble(path, error) from error
