@@ -22,8 +22,8 @@ from lafka.archec.redif.splitting import (
     line_ends,
     lines_of,
 )
-from lafka.archec.redif.templates import Template
-from lafka.archec.redif.vocabulary import JOINED, PROSE, TYPES, LineKind, Problem, disorder, shape
+from lafka.archec.redif.templates import Template, disorder, shape
+from lafka.archec.redif.vocabulary import JOINED, PROSE, TYPES, LineKind, Problem
 from lafka.errors import BadHandle, BadUrl, printable
 
 if TYPE_CHECKING:
