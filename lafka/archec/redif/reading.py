@@ -22,7 +22,7 @@ from lafka.archec.redif.splitting import (
     line_ends,
     lines_of,
 )
-from lafka.archec.redif.templates import Template, disorder, shape
+from lafka.archec.redif.templates import LONGEST_KEPT, Template, disorder, plain_shape, shape
 from lafka.archec.redif.vocabulary import JOINED, PROSE, TYPES, LineKind, Problem
 from lafka.errors import BadHandle, BadUrl, printable
 
@@ -175,14 +175,13 @@ class _Parsing:
         value = _opening(lines[0])
         said = value or next(filter(None, map(str.strip, lines[1:])), "")
         self.type = _type(said[:_LONGEST_NAME])
-        self.names = ["Template-Type"]
+        self.names: Sequence[str] = ("Template-Type",)
         self.values = [value]
-        self.numbers: Sequence[int] = [line]
+        self.numbers: Sequence[int] = (line,)
         self._line = line
         self._tell_of_block(block, text)
         if not self._read_plain(lines):
             self._read(lines)
-        self.shape = shape(self.names)
         if not self.shape.in_order:
             self._tell_of_order()
 
@@ -223,11 +222,13 @@ class _Parsing:
         while len(lines) > 1 and not lines[-1].strip():
             lines.pop()
         names, colons, values = zip(*map(str.partition, lines, repeat(":")), strict=True)
-        known = list(map(vocabulary.spellings(self.type).get, names))
-        known[0] = self.names[0]
-        if None in known or "" in colons:
+        if "" in colons or len(lines) > LONGEST_KEPT:
             return False
-        self.names = known  # type: ignore[assignment]  # none of them is None
+        try:
+            self.shape = plain_shape(self.type, names)
+        except KeyError:
+            return False
+        self.names = self.shape.names
         self.values = list(map(str.strip, values))
         self.numbers = range(self._line, self._line + len(lines))
         return True
@@ -236,6 +237,7 @@ class _Parsing:
         """Make fields of the lines, some of which go on from one before, or are odd."""
         spellings = vocabulary.spellings(self.type)
         self._more: list[str] = []
+        self.names = names = [*self.names]
         numbers = [self._line]
         for number, line in enumerate(lines[1:], self._line + 1):
             start, colon, rest = line.partition(":")
@@ -245,11 +247,11 @@ class _Parsing:
             if name:
                 if self._more:
                     self._join()
-                self.names.append(name)
+                names.append(name)
                 self.values.append(rest.strip())
                 numbers.append(number)
         self._join()
-        self.numbers = numbers
+        self.numbers, self.shape = numbers, shape(tuple(names))
 
     def _join(self) -> None:
         """Put the lines that go on to the value that they go on from."""
@@ -301,7 +303,7 @@ class _Parsing:
 
     def handle(self) -> Handle | None:
         """The handle of the template; None, and told, where it has none."""
-        given = [place for place in self.shape.of("Handle") if self.values[place]]
+        given = [place for place in self.shape.places.get("Handle", ()) if self.values[place]]
         if not given:
             if self.type != _WITHOUT_HANDLE:
                 self._tell(self._line, "no-handle", "no Handle, or an empty one")

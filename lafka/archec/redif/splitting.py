@@ -236,11 +236,12 @@ def _line_start(window: bytes, least: int, place: int) -> int:
     return max(window.rfind(b"\n", least, place), window.rfind(b"\r", least, place)) + 1
 
 
-def _hits(low: bytes, word: bytes) -> Iterator[int]:
-    place = low.find(word)
+def _hits(low: bytes, word: bytes) -> list[int]:
+    found, place = [], low.find(word)
     while place >= 0:
-        yield place
+        found.append(place)
         place = low.find(word, place + 1)
+    return found
 
 
 def _starts(window: bytes, looked: int, reach: int, before: bytes) -> Iterator[_Start]:
@@ -274,10 +275,10 @@ def _starts(window: bytes, looked: int, reach: int, before: bytes) -> Iterator[_
 
 def _names(low: bytes) -> list[int]:
     """Return where a template may begin by its name, or by the value that makes any name sure."""
-    places = list(_hits(low, _NAME))
+    places = _hits(low, _NAME)
     # Nearly always each value has its name before it, and need not be looked at.
-    if low.count(_VALUE) > sum(low.startswith(_NAME_AND_VALUE, place) for place in places):
-        places = sorted([*places, *_hits(low, _VALUE)])
+    if low.count(_VALUE) > low.count(_NAME_AND_VALUE):
+        places = sorted(places + _hits(low, _VALUE))
     return places
 
 
