@@ -36,9 +36,9 @@ from lafka.archec.serve.queries import listed, the_id
 from lafka.archec.store import tists
 from lafka.archec.store.folders import ObiStore
 from lafka.cli.base import GroupCommand, GroupVerb
-from lafka.cli.obi import warn_of_inodes
 from lafka.cli.obi_reports import add_to_export, add_to_report, export_store, report
 from lafka.cli.serving import GATEWAY_PORT, serve_holdings
+from lafka.cli.tobi import warn_of_inodes
 from lafka.errors import BadArgument, BadPid, BadStore, BadWarc, KeeperError, NotHeld, RecordsAway
 from lafka.papers.archive.archives import Archive, StoredFut
 from lafka.runs.sources import store_line

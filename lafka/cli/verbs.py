@@ -211,7 +211,7 @@ VERBS = {
         ("lafka text --all --into texts", "lafka text RePEc:abc:wpaper:1 --jsonl"),
     ),
     "tobi": Verb(
-        "obi",
+        "tobi",
         "Take the templates of RePEc data into the obi store",
         ("lafka tobi -f 2012-11-07.tar.gz --at name", "lafka tobi RePEc --dry-run"),
     ),
