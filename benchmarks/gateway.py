@@ -24,7 +24,7 @@ from benchmarks.tables import markdown
 from lafka.archec.gather.gathering import Gathering, Stored
 from lafka.archec.records import Kind
 from lafka.archec.records.opening import open_records
-from lafka.archec.store import texts
+from lafka.archec.store import pages
 from lafka.archec.store.folders import ObiStore
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -135,7 +135,7 @@ def _filled(root: Path, urls: list[str]) -> ObiStore:
             data = b"%PDF-1.4\n" + bytes_of(SIZE - 9)
             event = "appearance" if tist == START else "change"
             line = {"e": event, "id": url, "found": START, "way": [url], "status": 200}
-            sums = texts.of_file(data, is_page=False)
+            sums = pages.of_file(data, is_page=False)
             gathering.put(Stored(data=data, mtime=tist, checksums=sums, line=line))
         gathering.end(seconds=0.0)
     records.close()

@@ -85,7 +85,7 @@ PURE = (
     "urls", "web.ranges",
     "capture.verdicts",
     "papers.walk", "papers.finders", "papers.candidates", "papers.origins", "papers.outcomes",
-    "archec.redif", "archec.store.tists", "archec.store.texts",
+    "archec.redif", "archec.store.tists", "archec.store.texts", "archec.store.pages",
     "archec.records.folding", "archec.gather.loss_rules",
     *(f"filesets.{part}" for part in (
         "model", "bundles.unpacking", "platforms", "strategies", "walk", "targets.item",

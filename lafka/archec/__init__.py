@@ -27,10 +27,10 @@ says. Never removed: anything.
 The rooms, from the ground up:
 
 ``redif``       templates in bytes, handles and URIs, and what is odd: a closed list of codes
-``store``       folders, names, times, texts, journals and evidence on disk
+``store``       folders, names, times, texts and journals on disk
 ``records``     the database, in SQLite or MongoDB: a fold over the journals
 ``gather``      a run of ``tobi`` over RePEc data; recovery, rebuilding, withdrawing, pulling
-``files``       fobis: which are due, what came of them, how a crawl keeps them
+``files``       fobis: which are due, what came of them, how a crawl keeps them, its evidence
 ``serve``       the history of an obi, the holdings of a gateway, futlis for a crawl of papers
 ``checking``    proves a store sound; shares no code with the rest
 ``statistics``  the sums over a store, and the letter to a maintainer

@@ -19,10 +19,11 @@ from scrapy.utils.conf import arglist_to_dict
 
 from lafka.archec.checking import check_store
 from lafka.archec.files.fobi_recovery import Obis, recover_fobis
+from lafka.archec.gather.derived_journals import adopted, derive
 from lafka.archec.gather.found_templates import read_tobi
 from lafka.archec.gather.mending import mend
 from lafka.archec.gather.pulls import Offer, pull
-from lafka.archec.gather.recovery import Unlisted, adopted, derive, recover
+from lafka.archec.gather.recovery import Unlisted, recover
 from lafka.archec.gather.runs import run_name
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.gather.withdrawing import withdraw

@@ -17,6 +17,7 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings
 from twisted.python.failure import Failure
 
+from lafka.archec.files.evidence import OBI
 from lafka.archec.files.fobi_recovery import Obis, recover_fobis
 from lafka.archec.files.fobi_store import FobiKeeper, Got
 from lafka.archec.files.fobi_summary import HELD, FobiGroup, FobiSummary, FobiTally
@@ -24,7 +25,6 @@ from lafka.archec.files.fobi_thread import FobiThread
 from lafka.archec.files.fobis import Choice, DueFobis, FobiForm, FobiLine, is_trusted
 from lafka.archec.records import Kind
 from lafka.archec.records.opening import open_records
-from lafka.archec.store.evidence import OBI
 from lafka.archec.store.folders import ObiStore
 from lafka.capture.failures import is_bug, verdict_of
 from lafka.capture.logged import LoggedHops, Provenance

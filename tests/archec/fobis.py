@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lafka.archec.gather.gathering import Gathering, Stored
 from lafka.archec.records import Kind
-from lafka.archec.store import texts
+from lafka.archec.store import pages
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.lines import first_line, version
 from lafka.payloads import SNIFF, kind_of
@@ -41,7 +41,7 @@ def _stored(records: object, url: str, data: bytes, tist: int, way: tuple[str, .
     kind = kind_of(data[:SNIFF])
     known = records.history(url)  # type: ignore[attr-defined]
     event = "change" if known and known.versions and not known.lost else "appearance"
-    sums = texts.of_file(data, is_page=kind is PayloadKind.HTML)
+    sums = pages.of_file(data, is_page=kind is PayloadKind.HTML)
     time = dates.to_seconds(dates.parse("2012-11-09T17:13:50Z"))
     line = version(
         event, url, sums, length=len(data), found=(known and known.found) or tist, time=time,

@@ -11,7 +11,7 @@ import pytest
 from lafka.archec.gather import gathering, tobis
 from lafka.archec.gather.gathering import Gathering, Stored
 from lafka.archec.records import Kind
-from lafka.archec.store import texts
+from lafka.archec.store import pages
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.lines import first_line, version
 from lafka.errors import StorageTrouble
@@ -126,7 +126,7 @@ def test_a_content_on_its_way_to_the_disk_is_held_and_linked_to(tmp_path):
     with Home(tmp_path).records(store) as records:
         made = Gathering.begin(store, records, Kind.FOBI, head, not_before=START)
         for obi in ids:
-            sums = texts.of_file(data, is_page=False)
+            sums = pages.of_file(data, is_page=False)
             line = version("appearance", obi, sums, length=8, found=START, way=[obi], status=200)
             made.put(Stored(data=data, mtime=START, line=line))
             made.begin_commit()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.archec.redif import decoded, with_line_feeds
-from lafka.archec.store import texts
+from lafka.archec.store import pages, texts
 
 TEMPLATE = (
     "Template-Type: ReDIF-Paper 1.0\nTitle: Coûts\nAuthor-Name: Ana Lima\n"
@@ -111,15 +111,15 @@ def test_the_text_of_a_page_is_what_it_says():
       <body><p>One <b>two</b>\n three</p><script>var token = 1</script><noscript>no</noscript>
       <!-- 17 visitors --><template>t</template>four<p>f\xc3\xa9</body></html>"""
     utf8 = page.replace(b"<title>", b"<meta charset=utf-8><title>")
-    assert texts.page_text(utf8).decode() == "One two three four fé"
+    assert pages.page_text(utf8).decode() == "One two three four fé"
 
 
 def test_a_page_of_other_tokens_has_the_same_text():
-    pages = [b"<body><script>t=%d</script><p class=c%d>Text</p></body>" % (n, n) for n in (1, 2)]
-    assert len({texts.of_file(page, is_page=True).md5 for page in pages}) == 1
-    assert len({texts.of_file(page, is_page=False).md5 for page in pages}) == 2
+    two = [b"<body><script>t=%d</script><p class=c%d>Text</p></body>" % (n, n) for n in (1, 2)]
+    assert len({pages.of_file(page, is_page=True).md5 for page in two}) == 1
+    assert len({pages.of_file(page, is_page=False).md5 for page in two}) == 2
 
 
 @pytest.mark.parametrize("data", [b"", b"<!-- -->", b"\0\0", b"<html></html>", b"\xff\xfe<"])
 def test_a_page_that_says_nothing_has_a_text_all_the_same(data):
-    assert isinstance(texts.page_text(data), bytes)
+    assert isinstance(pages.page_text(data), bytes)

@@ -22,7 +22,7 @@ from typing import Any
 import lafka
 from lafka.archec.records import Kind, Records, in_batches
 from lafka.archec.redif.uris import normalise
-from lafka.archec.store import evidence, tists
+from lafka.archec.store import tists
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import Withdrawals, head, whole
 from lafka.archec.store.lines import STORED, Line
@@ -151,7 +151,7 @@ class _Export:
         path = self._store.journal(tist)
         is_of_fobis = head(path).get("kind") == Kind.FOBI
         with ExitStack() as stack:
-            answers = _Answers(evidence.path_of(self._store, tist), stack)
+            answers = _Answers(self._store.evidence(tist), stack)
             lines = (line for _, line in whole(path) if line.get("e") in (*STORED, "visit"))
             for line in self._chosen(lines, is_of_fobis=is_of_fobis):
                 try:

@@ -11,20 +11,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
+from lafka.archec.files.evidence import OBI, cut_torn, sealed
 from lafka.archec.files.fobi_store import FobiKeeper, FobiRules, Got
-from lafka.archec.gather.recovery import Unlisted, recover
-from lafka.archec.records import Kind, Records
+from lafka.archec.gather.recovery import RecoveredGathering, Unlisted, content_key, recover
+from lafka.archec.records import Kind, Records, event_of, found_of
 from lafka.archec.redif.uris import normalise
-from lafka.archec.store.evidence import OBI
+from lafka.archec.store import pages, texts, tists
 from lafka.archec.store.folders import CUT_MARK, Names, ObiStore
 from lafka.archec.store.journals import head, read
+from lafka.archec.store.lines import version
 from lafka.capture.logged import LoggedExchange
 from lafka.capture.readback import Bound, DeadLog, recovered
 from lafka.capture.verdicts import judge
 from lafka.errors import BadId, BadJournal, BadUrl, BadWarc
+from lafka.payloads import SNIFF, kind_of
+from lafka.payloads import Kind as PayloadKind
 from lafka.warc.format import dates
+from lafka.warc.format.sources import CHUNK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +67,31 @@ class Obis:
         """Store what is told nowhere; ``StorageTrouble``, ``RecordsAway``."""
         answers = list(_answers(log))
         names = dict(_names(self.store.names, answers))
-        unlisted = Unlisted(fobi_named=lambda name: names.get(name) or self.named(name), run=run)
-        ended = len(list(recover(self.store, self.records, Kind.FOBI, unlisted)))
+        ended = sum(1 for _ in self.end_dead(lambda name: names.get(name) or self.named(name), run))
         told = self._told(run)
         left = [got for got in answers if _key(got) not in told and _is_stored(got.exchanges[-1])]
         if left:
             self._store_all(left, run)
         return RecoveryTally(ended=ended, stored=len(left))
+
+    def end_dead(
+        self, named: Callable[[str], str | None], run: str | None = None
+    ) -> Iterator[RecoveredGathering]:
+        """End the dead gatherings, those of *run* alone where it is said; as ``recover``.
+
+        *named* gives the id of the fobi whose file has that name.
+        """
+
+        def line(path: Path, tist: int) -> dict[str, Any] | None:
+            obi = named(path.name)
+            return _line_of(self.records, path, obi, tist) if obi else None
+
+        def seal(tist: int) -> dict[str, Any]:
+            cut_torn(self.store.evidence(tist))
+            return sealed(self.store.evidence(tist))
+
+        unlisted = Unlisted(fobi_line=line, seal=seal, run=run)
+        return recover(self.store, self.records, Kind.FOBI, unlisted)
 
     def named(self, name: str) -> str | None:
         """The id of the fobi whose file has that name; of a cut name, if the records know it."""
@@ -102,6 +126,27 @@ class Obis:
             keeper.end()
         finally:
             keeper.close()
+
+
+def _line_of(records: Records, path: Path, obi: str, tist: int) -> dict[str, Any]:
+    """The line of a fobi that has none: what its bytes tell, and when they came."""
+    state = path.stat()
+    with path.open("rb") as file:
+        kind = kind_of(file.read(SNIFF))
+        file.seek(0)
+        is_page = kind is PayloadKind.HTML and state.st_size <= pages.PAGE_MAX
+        if is_page:
+            sums = pages.of_file(file.read(), is_page=True)
+        else:
+            sums, _ = texts.of_pieces(iter(lambda: file.read(CHUNK), b""))
+    last = records.last(Kind.FOBI, obi)
+    time = f"{tists.to_time(int(state.st_mtime)):%Y-%m-%dT%H:%M:%SZ}"
+    text = {"text": pages.HTML_TEXT} if is_page else {}
+    told = version(
+        event_of(last), obi, sums, length=state.st_size, found=found_of(last, tist), time=time,
+        way=[obi], status=200, kind=str(kind), **text, recovered=True,
+    )  # fmt: skip
+    return told | {"md5": content_key(records, Kind.FOBI, sums)}
 
 
 def _answers(log: DeadLog) -> Iterator[Got]:
@@ -155,6 +200,5 @@ def recover_fobis(
         yield RecoveredRun(run=one.run, taken=one.taken, problems=one.problems)
     if not stopped():
         # Those whose raw log is gone: somebody removed it, or the power took its folder's name.
-        unlisted = Unlisted(fobi_named=obis.named)
-        for _ in recover(obis.store, obis.records, Kind.FOBI, unlisted):
+        for _ in obis.end_dead(obis.named):
             yield RecoveredRun(run="", taken=RecoveryTally(ended=1, stored=0), problems=())

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lafka.archec.files.evidence import Entity, Evidence, Witness, sealed
 from lafka.archec.files.fobis import (
     FobiAnswer,
     lines_of_miss,
@@ -21,10 +22,9 @@ from lafka.archec.gather.gathering import AGE_MAX, OBIS_MAX, Gathering, Stored, 
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.records import Content, Incidence, Kind, Last, Obi, Records, event_of
 from lafka.archec.records.folding import RefreshRule
-from lafka.archec.store.evidence import Entity, Evidence, Witness, sealed
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.lines import first_line, version
-from lafka.archec.store.texts import HTML_TEXT
+from lafka.archec.store.pages import HTML_TEXT
 from lafka.capture.logged import LoggedExchange
 from lafka.capture.verdicts import Verdict, judge
 from lafka.errors import BadHttp, BadUrl, StorageTrouble

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from lafka.archec.gather.recovery import derive
+from lafka.archec.gather.derived_journals import derive
 from lafka.archec.records.opening import anew
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import head, is_ended, kept_aside, read, seals

@@ -17,7 +17,7 @@ from lafka.archec.gather.gathering import GROUP, OBIS_MAX, Gathering, Stored
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.records import Kind, Records, event_of, found_of
 from lafka.archec.redif import uris
-from lafka.archec.store import texts, tists
+from lafka.archec.store import pages, tists
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.lines import VisitLine, first_line, version
 from lafka.errors import BadUrl, KeeperError, NotHeld
@@ -138,7 +138,7 @@ class _Round:
     def _put(self, one: _Wanted, data: bytes) -> None:
         gathering = self._ready(one)
         kind = kind_of(data[:SNIFF])
-        sums = texts.of_file(data, is_page=kind is PayloadKind.HTML)
+        sums = pages.of_file(data, is_page=kind is PayloadKind.HTML)
         time, way = f"{one.offer.time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}", list(one.way)
         for uri in reversed(one.way):  # who answered first: the others lead to it
             obi, last = self._records.history(uri), self._records.last(Kind.FOBI, uri)

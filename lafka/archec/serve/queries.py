@@ -11,7 +11,7 @@ from typing import Any
 
 from lafka.archec.records import Kind, Obi, Records
 from lafka.archec.redif import handles, uris
-from lafka.archec.store import texts, tists
+from lafka.archec.store import pages, texts, tists
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import read
 from lafka.errors import BadArgument, BadHandle, BadUrl, NotHeld
@@ -99,8 +99,8 @@ class ObiQuery:
         if self._obi.kind is Kind.TOBI:
             return texts.template_text(data).decode().splitlines(keepends=True)
         if kind_of(data[:SNIFF]) is PayloadKind.HTML:
-            return [f"{word}\n" for word in texts.page_text(data).decode().split()]
-        sums = texts.of_file(data, is_page=False)
+            return [f"{word}\n" for word in pages.page_text(data).decode().split()]
+        sums = pages.of_file(data, is_page=False)
         return [f"md5 {sums.md5}\n", f"sha256 {sums.sha256}\n", f"length {len(data)}\n"]
 
     def refipos(self, at: int | None = None) -> list[str]:

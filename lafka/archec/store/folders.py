@@ -181,6 +181,9 @@ class ObiStore:
     def journal(self, tist: int) -> Path:
         return self.root / "journal" / f"{tist}.jsonl"
 
+    def evidence(self, tist: int) -> Path:
+        return self.root / "evidence" / f"{tist}.warc"
+
     def journals(self) -> list[int]:
         """The tists of all journals, oldest first."""
         with suppress(FileNotFoundError):

@@ -10,19 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import md5, sha256
 
-from lxml import etree, html
-
 from lafka.archec.redif import decoded
 
-HTML_TEXT = "html-1"
-"""What journals call the text of a page: another way to make it gets another name."""
-PAGE_MAX = 16 << 20
-"""Bytes of a page whose text is made; of a longer one, which is data, the bytes are the text."""
 _AT_ONCE = 1 << 17
 _BOM = "\ufeff"
 _BLANKS = " \t\v\f"
 _BLANKS_AND_ENDS = f"{_BLANKS}\n".encode()
-_UNREAD = ("script", "style", "noscript", "template", "head")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,37 +54,8 @@ def _by_line(data: bytes) -> bytes:
     return "\n".join(kept).encode() + b"\n"
 
 
-def page_text(data: bytes) -> bytes:
-    """The text of an HTML page: what its text nodes say, joined by blanks; see ``HTML_TEXT``."""
-    parser = html.HTMLParser(huge_tree=True)
-    try:
-        tree = html.document_fromstring(data, parser=parser)
-    except (etree.ParserError, ValueError):  # nothing but comments, or nothing at all
-        return b""
-    return " ".join(" ".join(_words(tree)).split()).encode("utf-8", "replace")
-
-
-def _words(root: html.HtmlElement) -> list[str]:
-    """The text nodes below *root* in their order, those that nobody reads left out."""
-    words: list[str] = []
-    unread = 0
-    for event, node in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
-        if event == "start":
-            unread += node.tag in _UNREAD
-            words.append("" if unread else node.text or "")
-            continue
-        unread -= event == "end" and node.tag in _UNREAD
-        words.append("" if unread else node.tail or "")
-    return words
-
-
 def of_template(data: bytes) -> Checksums:
-    return _checksums(data, template_text(data))
-
-
-def of_file(data: bytes, *, is_page: bool) -> Checksums:
-    """Of a fobi; *is_page*: it is HTML, and of at most ``PAGE_MAX`` bytes."""
-    return _checksums(data, page_text(data) if is_page else data)
+    return checksums(data, template_text(data))
 
 
 def of_pieces(pieces: Iterable[bytes]) -> tuple[Checksums, int]:
@@ -107,7 +71,8 @@ def of_pieces(pieces: Iterable[bytes]) -> tuple[Checksums, int]:
     return Checksums(md5=name.hexdigest(), text_sha256=digest, sha256=digest), size
 
 
-def _checksums(data: bytes, text: bytes) -> Checksums:
+def checksums(data: bytes, text: bytes) -> Checksums:
+    """Of *data*, in which *text* is."""
     of_text = whole = sha256(text)
     if text != data and data.startswith(text):  # as where a blank line ends a template
         whole = of_text.copy()

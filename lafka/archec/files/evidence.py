@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from lafka.archec.store import texts
+from lafka.archec.store import pages, texts
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.texts import Checksums
 from lafka.capture.logged import LoggedExchange, Span
@@ -83,10 +83,10 @@ class Entity:
     def checksums(self, kind: Kind) -> tuple[Checksums, bool]:
         """Its checksums, and whether they are of the text of a page."""
         if kind is Kind.HTML:
-            data = self.beginning(texts.PAGE_MAX + 1)
-            if len(data) <= texts.PAGE_MAX:
+            data = self.beginning(pages.PAGE_MAX + 1)
+            if len(data) <= pages.PAGE_MAX:
                 self.size = len(data)
-                return texts.of_file(data, is_page=True), True
+                return pages.of_file(data, is_page=True), True
         sums, self.size = texts.of_pieces(self.chunks())
         return sums, False
 
@@ -114,7 +114,7 @@ class Evidence:
     """The evidence of the gathering with that *tist*; its file is made when it is needed."""
 
     def __init__(self, store: ObiStore, tist: int) -> None:
-        self.path = path_of(store, tist)
+        self.path = store.evidence(tist)
         self._out: Appender | None = None
 
     def append(self, witnesses: Sequence[Witness]) -> None:
@@ -142,10 +142,6 @@ class Evidence:
     def close(self) -> None:
         if self._out is not None:
             self._out.close()
-
-
-def path_of(store: ObiStore, tist: int) -> Path:
-    return store.root / "evidence" / f"{tist}.warc"
 
 
 def sealed(path: Path) -> dict[str, dict[str, int | str]]:
