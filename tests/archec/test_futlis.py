@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lafka.archec import redif
-from lafka.archec.serve import futlis
+from lafka.archec.gather.found_templates import Spool
 from lafka.archec.serve.futlis import FutliChoice, FutliList, lines_of, tsv
 from lafka.errors import BadSource, StorageTrouble
 from lafka.papers.lists import listfiles
@@ -203,11 +203,11 @@ def test_what_is_no_source_is_refused(tmp_path: Path) -> None:
         FutliList(tmp_path / "none", FutliChoice())
 
 
-def test_claims_say_it_where_there_is_no_room(monkeypatch) -> None:
-    made = futlis.Claims()
+def test_a_spool_says_it_where_there_is_no_room() -> None:
+    made = Spool("CREATE TABLE held (data BLOB)")
     made.close()
     with pytest.raises(StorageTrouble, match="no room to sort"):
-        list(made.held())
+        made.execute("SELECT data FROM held")
 
 
 def scrapy(*args: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import codecs
+import pickle
 import re
-from collections.abc import Callable, Iterator
+import sqlite3
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from tempfile import gettempdir
+from typing import Any, Protocol, TypeVar
 
 from lafka.archec import redif
-from lafka.archec.gather.sources import RedifSource, SourceFile
+from lafka.archec.gather.sources import FolderSource, RedifSource, SourceFile
 from lafka.archec.gather.unchanged_files import (
     Look,
     NotedRow,
@@ -20,7 +24,7 @@ from lafka.archec.gather.unchanged_files import (
     passages,
 )
 from lafka.archec.redif.vocabulary import Problem
-from lafka.errors import BadHandle, BadId, TornFile
+from lafka.errors import BadHandle, BadId, StorageTrouble, TornFile
 
 _STORED_NOT = ("mirror",)
 Tell = Callable[[Problem], None]
@@ -102,6 +106,59 @@ def _of_file(file: SourceFile, tell: Tell, passing: Passing) -> Iterator[Sightin
     passing.proofs.read(file, is_whole=is_whole)
     if not is_whole:
         passing.doubt(file, look, is_barren=last is None)
+
+
+class Placed(Protocol):
+    """Any finding in a file of RePEc data; ``is_own``: in the folder that its handle belongs to."""
+
+    @property
+    def file(self) -> str: ...
+
+    @property
+    def is_own(self) -> bool: ...
+
+
+_P = TypeVar("_P", bound=Placed)
+
+
+def in_order(found: Iterable[_P], source: RedifSource) -> Generator[_P]:
+    """*found* in *source*, such that of several templates of one handle the first counts (D19).
+
+    Those in their own folders first, then by path, then as they stand in their file. What does not
+    come so, as anything in a tarball, waits on disk. ``StorageTrouble``.
+    """
+    is_ordered = isinstance(source, FolderSource)
+    with closing(Spool(_HELD)) as held:
+        for number, one in enumerate(found):
+            if is_ordered and one.is_own:
+                yield one
+            else:
+                values = (not one.is_own, one.file, number, pickle.dumps(one))
+                held.execute("INSERT INTO held VALUES (?, ?, ?, ?)", values)
+        for (data,) in held.execute("SELECT data FROM held ORDER BY outside, file, n"):
+            yield pickle.loads(data)  # noqa: S301 - nobody else can have written it
+
+
+_HELD = """CREATE TABLE held (outside INTEGER, file TEXT, n INTEGER, data BLOB,
+  PRIMARY KEY (outside, file, n)) WITHOUT ROWID"""
+
+
+class Spool:
+    """A database in a file without a name, which is gone when it is closed."""
+
+    def __init__(self, table: str) -> None:
+        self._database = sqlite3.connect("", isolation_level=None)
+        for statement in ("PRAGMA journal_mode = OFF", table, "BEGIN"):
+            self.execute(statement)
+
+    def execute(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+        try:
+            return self._database.execute(statement, values)
+        except sqlite3.Error as error:
+            raise StorageTrouble(gettempdir(), OSError(0, f"no room to sort: {error}")) from None
+
+    def close(self) -> None:
+        self._database.close()
 
 
 def _tell_of_none(name: str, file: SourceFile, look: Look, tell: Tell) -> None:

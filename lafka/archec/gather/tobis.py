@@ -1,32 +1,27 @@
 """A run over RePEc data: what is new, changed or gone goes into the store (``lafka tobi``).
 
-Memory stays flat: what was seen is eight bytes a tobi in a file without a name; templates outside
-their archive's own folder, and all of a tarball, which has any order, wait in another one.
+Memory stays flat: what was seen is eight bytes a tobi in a file without a name.
 """
 
 from __future__ import annotations
 
 import mmap
-import pickle
-import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from tempfile import gettempdir
 from typing import IO, NamedTuple
 
-from lafka.archec.gather.found_templates import Sighting, sightings
+from lafka.archec.gather.found_templates import Sighting, in_order, sightings
 from lafka.archec.gather.gathering import AGE_MAX, GROUP, OBIS_MAX, Gathering, Stored
 from lafka.archec.gather.loss_rules import LossCheck
-from lafka.archec.gather.sources import FolderSource, RedifSource
+from lafka.archec.gather.sources import RedifSource
 from lafka.archec.gather.unchanged_files import NotedRow, Passage, Passing
 from lafka.archec.records import Kind, Last, Records, event_of, found_of
 from lafka.archec.redif.vocabulary import Problem
 from lafka.archec.store import texts
 from lafka.archec.store.lines import version
-from lafka.errors import StorageTrouble
 
 BATCH = 1024
 """Tobis that are looked up in the records together."""
@@ -99,39 +94,6 @@ class SeenIndex:
         self._file.close()
 
 
-class HeldSightings:
-    """Sightings that wait for others, on disk; given in the order in which they count (D19).
-
-    Those in their own folders first, then by path, then as they stand in their file.
-    """
-
-    def __init__(self) -> None:
-        self._database = sqlite3.connect("", isolation_level=None)
-        self._count = 0
-        self._execute("PRAGMA journal_mode = OFF")
-        self._execute("""CREATE TABLE held (outside INTEGER, file TEXT, n INTEGER, data BLOB,
-          PRIMARY KEY (outside, file, n)) WITHOUT ROWID""")
-        self._execute("BEGIN")
-
-    def put(self, sighting: Sighting | Passage) -> None:
-        self._count += 1
-        values = (not sighting.is_own, sighting.file, self._count, pickle.dumps(sighting))
-        self._execute("INSERT INTO held VALUES (?, ?, ?, ?)", values)
-
-    def __iter__(self) -> Iterator[Sighting | Passage]:
-        for (data,) in self._execute("SELECT data FROM held ORDER BY outside, file, n"):
-            yield pickle.loads(data)  # noqa: S301 - nobody else can have written it
-
-    def _execute(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
-        try:
-            return self._database.execute(statement, values)
-        except sqlite3.Error as error:
-            raise StorageTrouble(gettempdir(), OSError(0, f"no room to sort: {error}")) from None
-
-    def close(self) -> None:
-        self._database.close()
-
-
 class SeenBefore(NamedTuple):
     """A tobi that was seen before, and where; whether this run has *stored* it since."""
 
@@ -197,9 +159,9 @@ class TobiRun:
         goes on.
         """
         try:
-            with closing(HeldSightings()) as held:
-                self._look(self._at_once(held))
-                self._look(held)
+            found = sightings(self._source, self._tell, self._passing)
+            with closing(in_order(found, self._source)) as ordered:
+                self._look(ordered)
             self._commit()
             self._lose()
             self._end()
@@ -207,15 +169,6 @@ class TobiRun:
             self._gathering.close()
             self._seen.close()
         return self.counts
-
-    def _at_once(self, held: HeldSightings) -> Iterator[Sighting | Passage]:
-        """Tobis in their archive's own folder, where they come in order; the others are *held*."""
-        is_ordered = isinstance(self._source, FolderSource)
-        for sighting in sightings(self._source, self._tell, self._passing):
-            if is_ordered and sighting.is_own:
-                yield sighting
-            else:
-                held.put(sighting)
 
     def _look(self, found: Iterable[Sighting | Passage]) -> None:
         batch: list[Sighting | Passage] = []
