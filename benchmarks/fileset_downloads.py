@@ -150,8 +150,8 @@ def small(bench: Bench) -> str:
         ("a record of files of 20 kB", "CPU s, 1 file", f"CPU s, {many} files",
          "ms a file more", "of the peer"), rows,
         "User and system. Lafka keeps the exchange of each file, computes three digests, and syncs"
-        f" each file and its record. At most 1.3 times a small file: {holds(ratio <= 1.3)}"
-        f" ({ratio:.1f}). Best of {bench.rounds}.",
+        " each file, and their records together. At most 1.3 times a small file:"
+        f" {holds(ratio <= 1.3)} ({ratio:.1f}). Best of {bench.rounds}.",
     )  # fmt: skip
 
 
