@@ -48,7 +48,7 @@ test-beyond: $(TESTED) $(COMPILED)
 try-docs: $(TESTED)
 	rm -rf build/try && $(PYTHON) -m venv build/try
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/try .
-	build/try/bin/pip install --quiet "$$(echo build/try/lafka-*.whl)[text,web,report,parquet,metrics]"
+	build/try/bin/pip install --quiet "$$(echo build/try/lafka-*.whl)[text,web,report,parquet,metrics,mongo]"
 	$(BIN)/python -m pytest -n $(WORKERS) --suite all --programs build/try/bin \
 		tests/test_shell_lines.py tests/test_how_to_lines.py tests/test_tutorial.py
 

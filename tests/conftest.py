@@ -28,7 +28,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     suites.choose(config.getoption("--suite"))
-    starts.INSTALLED = config.getoption("--programs")
+    installed = config.getoption("--programs")
+    starts.INSTALLED = str(Path(installed).absolute()) if installed else ""
     # The default of all its functions: five seconds are too few on a busy machine.
     vars(httpx._config.DEFAULT_TIMEOUT_CONFIG).update(httpx.Timeout(LIMIT).as_dict())
 

@@ -229,7 +229,7 @@ class Shell:
 def programs() -> Iterator[Path]:
     """A folder with the programs ``lafka`` and ``scrapy``: installed, or such as start at once."""
     if INSTALLED:
-        yield Path(INSTALLED).absolute()
+        yield Path(INSTALLED)
         return
     with tempfile.TemporaryDirectory(prefix="lafka-") as folder:
         for name in NAMES:

@@ -24,7 +24,7 @@ print(json.dumps([before, gc.get_threshold(), gc.get_freeze_count(), gc.garbage,
 def test_the_collector_looks_rarely_and_not_at_what_stood() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, check=True)
     before, now, frozen, garbage, looks = json.loads(done.stdout)
-    assert now[0] > 5 * before[0]
+    assert now[0] > 2 * before[0]  # 700 up to Python 3.12, 2000 from then on
     assert frozen > 1000
     assert garbage == []
     assert looks == 1
