@@ -106,7 +106,8 @@ def _shown(plan: Mapping[str, Any], name: str) -> Iterator[str]:
     yield f"{'':12}{'50 %':>13}{'90 %':>13}{'99 %':>13}{'100 %':>13}"
     for row in plan["days"]:
         spans = "".join(f"{_span(row[name]):>13}" for name in ("50", "90", "99", "100"))
-        yield f"{_workers_text(row['workers']):12}{spans}"
+        workers = f"{row['workers']} worker{'s' if row['workers'] > 1 else ''}"
+        yield f"{workers:12}{spans}"
     yield from _advice(plan, name)
 
 
@@ -125,10 +126,6 @@ def _advice(plan: Mapping[str, Any], name: str) -> Iterator[str]:
         yield f"Stay with one machine, and write to the largest hosts: {name} waits for them."
     else:
         yield f"Stay with one machine: lafka crawl futli -a input={name}"
-
-
-def _workers_text(count: int) -> str:
-    return "1 worker" if count == 1 else f"{count} workers"
 
 
 def _span(days: float) -> str:

@@ -70,16 +70,14 @@ def _commit(source: Archive, target: Archive, warc: Path) -> Commit[MergedPaper]
     theirs, ours = found
     if ours and _is_same(ours, theirs) and not {*ours.open} - {*theirs.open}:
         return MergedPaper(pid=str(theirs.pid), result=SAME)
-
-    def merging(suwafs: Sequence[Suwaf]) -> Steps[list[MergedPaper]]:
-        return (yield from _merging(source, target, suwafs[0]))
-
-    return Commit(key=theirs.pid.path, make_steps=merging, argument=theirs)
+    steps = partial(_merging, source, target)
+    return Commit(key=theirs.pid.path, make_steps=steps, argument=theirs)
 
 
-def _merging(source: Archive, target: Archive, theirs: Suwaf) -> Steps[list[MergedPaper]]:
-    name, warc = str(theirs.pid), source.warc_path(theirs.pid)
-    work = partial(_merged, theirs, source, warc)
+def _merging(source: Archive, target: Archive, suwafs: Sequence[Suwaf]) -> Steps[list[MergedPaper]]:
+    [theirs] = suwafs
+    name = str(theirs.pid)
+    work = partial(_merged, theirs, source, source.warc_path(theirs.pid))
     try:
         result = yield from working(target.paper_files(theirs.pid), work)
     except StorageTrouble:
