@@ -6,11 +6,12 @@ What is compared is CPU, so that a busy machine changes little; Kafka is the tes
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from queue import SimpleQueue
@@ -30,12 +31,14 @@ from lafka.papers.archive.merging import merge_papers
 from lafka.papers.crawling.fleetinput import FleetInput
 from lafka.papers.crawling.fleets import Fleet, put
 from lafka.papers.lists.fleets import key_of
-from lafka.papers.lists.futlis import Line
+from lafka.papers.lists.forecasts import DAY, PERCENTS, CrawlSpeed, Forecast
+from lafka.papers.lists.futlis import Line, shard_of
 from lafka.papers.lists.rows import ListRow, verdict
 from lafka.pids import SCHEMES
 from lafka.politeness.hosts import SLOT_KEY
 from lafka.runs.metrics import CrawlCollector
 from tests.services import kafkas
+from tests.sites.server import Server, reply
 from tests.stores import Store, pdf
 
 SCHEME = SCHEMES["RePEc"]
@@ -48,6 +51,8 @@ def table(*, quick: bool = False) -> str:
         folder = Path(name)
         rows = [*_merged(folder, 300 // part, 1_000_000, 5), *_small(folder, 2000 // part)]
         rows += _planned(folder, 10_000_000 // part)
+        rows += _foretold(folder, 40 // part)
+        rows += _shared(folder, 4800 // part, 3)
     broker = kafkas.started()
     try:
         rows += _fleets(broker.servers, 200_000 // part, 20_000 // part)
@@ -130,6 +135,59 @@ def _planned(folder: Path, lines: int) -> Iterator[list[str]]:
     )  # fmt: skip
     yield [f"a plan of {lines:,} lines at 200,000 hosts, CPU s", f"{run.cpu:.0f}", "180"]
     yield ["its memory, MB", f"{run.peak / 1e6:.0f}", "200"]
+
+
+def _foretold(folder: Path, largest: int) -> Iterator[list[str]]:
+    """A crawl of hosts of very different size, held to its forecast."""
+    delay = 2.0  # so that the machine has time enough
+    sizes = {f"127.0.2.{rank}": max(1, largest // rank) for rank in range(1, 9)}
+    path = folder / "skewed.tsv"
+    with Server(tuple(sizes)) as site:
+        _put_papers(site, path, sizes)
+        polite = {"DOWNLOAD_DELAY": delay, "DOWNLOAD_DELAY_JITTER": 0}
+        alone = {"CONCURRENT_REQUESTS_PER_DOMAIN": 1, "CONCURRENT_REQUESTS": 100}
+        line = runs.lafka(path, folder / "skewed", **polite, **alone)
+        runs.run(line, cwd=runs.ROOT, log=folder / "skewed.log")
+        times = sorted(seen.time - site.seen[0].time for seen in site.seen)
+    forecast = Forecast(sizes.values(), CrawlSpeed(rate=1 / delay, requests=1))
+    parts = []
+    for percent, days in zip(PERCENTS, forecast.days(1), strict=True):
+        took = times[math.ceil(len(times) * percent / 100) - 1]
+        parts.append(f"{percent} %: {took:.1f} of {days * DAY:.1f}")
+    yield [f"a crawl of {len(times)} papers at 8 hosts, s of those foretold, to",
+           ", ".join(parts), "within 15 %"]  # fmt: skip
+
+
+def _shared(folder: Path, papers: int, pairs: int) -> Iterator[list[str]]:
+    """One worker beside two with half of the hosts each; a core each is supposed."""
+    names = [f"127.0.3.{number}" for number in range(1, 101)]
+    halves = [[n for n in names if shard_of(f"http://{n}/", "", 2) == k][:20] for k in (0, 1)]
+    sizes = dict.fromkeys([*halves[0], *halves[1]], papers // 40)
+    path = folder / "shared.tsv"
+    ratios = []
+    with Server(tuple(sizes)) as site:
+        _put_papers(site, path, sizes)
+
+        def crawl(name: str, *arguments: str) -> float:
+            line = [*runs.lafka(path, folder / name), *arguments]
+            return runs.run(line, cwd=runs.ROOT, log=folder / f"{name}.log").cpu
+
+        for number in range(pairs):
+            one = crawl(f"whole{number}")
+            ratios.append(
+                one / max(crawl(f"{k}of2-{number}", "-a", f"shard={k}/2") for k in (0, 1))
+            )
+    yield [f"{papers:,} papers by one worker, to the longer of two with half of the hosts each, CPU",
+           f"{median(ratios):.2f}", "1.8"]  # fmt: skip
+
+
+def _put_papers(site: Server, path: Path, sizes: Mapping[str, int]) -> None:
+    with path.open("w") as file:
+        for host, size in sizes.items():
+            for number in range(size):
+                site.routes[f"/{host}-{number}.pdf"] = reply(pdf(number), "application/pdf")
+                url = f"{site.at(host)}/{host}-{number}.pdf"
+                file.write(f"RePEc:ben:w:{host}-{number}\t{url}\n")
 
 
 def _lines(count: int) -> Iterable[Line]:
