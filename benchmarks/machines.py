@@ -177,7 +177,7 @@ def _shared(folder: Path, papers: int, pairs: int) -> Iterator[list[str]]:
             ratios.append(
                 one / max(crawl(f"{k}of2-{number}", "-a", f"shard={k}/2") for k in (0, 1))
             )
-    yield [f"{papers:,} papers by one worker, to the longer of two with half of the hosts each, CPU",
+    yield [f"{papers:,} papers by one worker, to the longer of two with half the hosts each, CPU",
            f"{median(ratios):.2f}", "1.8"]  # fmt: skip
 
 
