@@ -101,7 +101,7 @@ def _of_file(file: SourceFile, tell: Tell, passing: Passing) -> Iterator[Sightin
             yield sighting
     if last is None:
         _tell_of_none(reader.file, file, look, tell)
-    passing.end(draft, is_whole=reader.is_told_whole)
+    passing.end(draft, last, is_whole=reader.is_told_whole)
     is_whole = last is not None and not _is_cut(look, last)
     passing.proofs.read(file, is_whole=is_whole)
     if not is_whole:

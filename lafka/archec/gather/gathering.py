@@ -233,14 +233,13 @@ class Gathering:
         of_store = self._held_now.get(md5)
         if of_store is None:
             of_store = self._records.held(self._kind, md5)
+        of_groups = [*self._group.contents.get(md5, ())]
+        if self._begun:
+            of_groups = [*self._begun.contents.get(md5, ()), *of_groups]
+        if not (of_store or of_groups):
+            return None, md5
         found = [*of_store]
         known = {content.md5 for content in found}
-        of_groups = [
-            content
-            for group in (self._begun, self._group)
-            if group
-            for content in group.contents.get(md5, ())
-        ]
         found += [content for content in of_groups if content.md5 not in known]
         for content in found:
             if content.text_sha256 == text_sha256:

@@ -133,7 +133,6 @@ class FileEntry:
         self.numbers.append(0)
         self.lines.append(template.line)
         self.own.append(is_own)
-        self.end = end_of(template)
 
 
 def end_of(template: Template) -> str:
@@ -269,9 +268,10 @@ class Passing:
         if is_beaten:
             self._kept.discard(passage.key)
 
-    def end(self, draft: int, *, is_whole: bool) -> None:
-        """The file was read to its end; *is_whole*: all that is odd about it was told."""
+    def end(self, draft: int, last: Template | None, *, is_whole: bool) -> None:
+        """The file was read to its end, which *last* is; *is_whole*: all that is odd was told."""
         if draft:
+            self._drafts[draft].entry.end = end_of(last) if last else ""
             self._judged(draft, is_spoilt=not is_whole)
 
     def doubt(self, file: SourceFile, look: Look, *, is_barren: bool) -> None:

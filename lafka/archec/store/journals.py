@@ -113,7 +113,7 @@ class Journal:
             raise
 
     def _write(self, lines: Sequence[Line]) -> None:
-        data = "".join(f"{_encode(line)}\n" for line in lines).encode()
+        data = "\n".join([*map(_encode, lines), ""]).encode()
         before = _chain_at(self._fd, self.size)
         if before is not None:  # else it was begun when lines had none
             data, _ = chained_lines(data, before)
