@@ -109,6 +109,17 @@ def run(
     return done
 
 
+def verb(
+    program: str, *args: object, folder: Path = ROOT, stdin: str = "",
+    timeout: float | None = None, **env: str,
+) -> subprocess.CompletedProcess[str]:  # fmt: skip
+    """Run ``lafka`` or ``scrapy`` with *args* in *folder*, with these variables besides ours."""
+    return run(
+        [sys.executable, "-m", program, *map(str, args)], cwd=folder, input=stdin, text=True,
+        capture_output=True, timeout=timeout, env=os.environ | {"PYTHONPATH": str(ROOT)} | env,
+    )  # fmt: skip
+
+
 def _can_fork(args: list[str], env: Mapping[str, str]) -> bool:
     """Whether a fork is as good as a start of its own."""
     line = sys.platform == "linux" and len(args) > 2 and args[:2] == [sys.executable, "-m"]

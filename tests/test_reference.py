@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -155,13 +154,7 @@ def test_each_verb_of_a_group_is_there_with_its_options(group):
 
 @pytest.mark.parametrize("verb", verbs())
 def test_scrapy_knows_the_command_and_its_options(verb):
-    done = starts.run(
-        [sys.executable, "-m", "scrapy", verb, "-h"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = starts.verb("scrapy", verb, "-h")
     assert done.returncode == 0, done.stderr
     told = next(row for row in rows("Commands") if row[0].split()[1].strip("`") == verb)
     for option in re.findall(r"`(--?[a-zA-Z][a-z]*)", told[2]):

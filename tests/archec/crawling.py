@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -79,10 +78,7 @@ def sound(home: Home) -> None:
     assert found == []
     assert list((home.archive / "raw").iterdir()) == []
     for path in sorted((home.archive / "evidence").glob("*.warc")):
-        done = starts.run(
-            [sys.executable, "-m", "scrapy", "warc", "check", str(path)], cwd=ROOT,
-            capture_output=True, text=True,
-        )  # fmt: skip
+        done = starts.verb("scrapy", "warc", "check", path)
         assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 from unittest.mock import ANY
@@ -33,15 +32,7 @@ class Operator:
         (home.root / "scrapy.cfg").write_text(f"{text}object_store = archive\n")
 
     def gives(self, *args: str | Path) -> subprocess.CompletedProcess[str]:
-        return starts.run(
-            [sys.executable, "-m", "scrapy", *map(str, args)],
-            cwd=self.home.root,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return starts.verb("scrapy", *args, folder=self.home.root)
 
     def gets(self, *args: str | Path) -> str:
         done = self.gives(*args)

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
-import sys
 from pathlib import Path
 
 from lafka.archec.checking import check_store
 from lafka.papers.archive.archives import Archive
 from lafka.papers.checking import Verifier
 from tests import starts
-from tests.sites.gateways import ROOT
 
 
 def test_the_example_goes_its_whole_way(tmp_path: Path) -> None:
-    done = starts.run(
-        [sys.executable, "-m", "lafka", "demo", "--archec"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = starts.verb("lafka", "demo", "--archec", folder=tmp_path, TMPDIR=str(tmp_path))
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     said = done.stdout
     assert [said.count(f"\nRun {n}. ") for n in (1, 2, 3)] == [1, 1, 1]

@@ -393,11 +393,9 @@ def test_recover_takes_up_what_a_killed_crawl_left(home):
             assert site.paused.wait(LIMIT)
             process.kill()
         site.resume()
-        done = starts.run(
-            [sys.executable, "-m", "scrapy", "archec", "recover", "-s",
-             f"LAFKA_OBJECT_STORE={home.archive}"], cwd=ROOT, capture_output=True, text=True,
-            check=False,
-        )  # fmt: skip
+        done = starts.verb(
+            "scrapy", "archec", "recover", "-s", f"LAFKA_OBJECT_STORE={home.archive}"
+        )
     assert done.returncode == 0, done.stderr
     assert "gatherings ended" in done.stdout
     assert len(told(fobi_lines(home))) >= 3

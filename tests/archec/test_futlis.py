@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
@@ -211,14 +209,7 @@ def test_a_spool_says_it_where_there_is_no_room() -> None:
 
 
 def scrapy(*args: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    return starts.run(
-        [sys.executable, "-m", "scrapy", *args],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0"},
-    )
+    return starts.verb("scrapy", *args, folder=cwd, LC_ALL="C", PYTHONUTF8="0")
 
 
 def test_the_command_prints_the_list_and_tells_what_it_left_out(data: Path, tmp_path: Path) -> None:

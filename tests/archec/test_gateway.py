@@ -546,22 +546,8 @@ def test_the_extra_that_is_missing_is_named(tmp_path: Path) -> None:
     (tmp_path / "starlette" / "__init__.py").write_text(
         "raise ModuleNotFoundError(\"No module named 'starlette'\", name='starlette')"
     )
-    done = starts.run(
-        [
-            sys.executable,
-            "-m",
-            "lafka",
-            "archec",
-            "serve",
-            "-s",
-            f"LAFKA_OBJECT_STORE={home.archive}",
-        ],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
-    )
+    store, path = f"LAFKA_OBJECT_STORE={home.archive}", f"{tmp_path}{os.pathsep}{ROOT}"
+    done = starts.verb("lafka", "archec", "serve", "-s", store, folder=tmp_path, PYTHONPATH=path)
     sentence = "lafka archec serve: needs the package starlette: pip install lafka[web]\n"
     assert (done.returncode, done.stderr, done.stdout) == (2, sentence, "")
 
@@ -592,20 +578,9 @@ def test_a_gathering_that_lives_shows(holdings: tuple[Home, StoreHoldings]) -> N
 def test_records_that_were_made_again_are_read(holdings: tuple[Home, StoreHoldings]) -> None:
     home, made = holdings
     assert made.history(PAGE) is not None
-    starts.run(
-        [
-            sys.executable,
-            "-m",
-            "lafka",
-            "archec",
-            "rebuild",
-            "-s",
-            f"LAFKA_OBJECT_STORE={home.archive}",
-        ],
-        cwd=home.root,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=True,
-    )
+    store = f"LAFKA_OBJECT_STORE={home.archive}"
+    done = starts.verb("lafka", "archec", "rebuild", "-s", store, folder=home.root)
+    assert done.returncode == 0, done.stderr
     gather(home, FILES + 9 * DAY, {PAGE: b"<html><p>third"})
     found = made.history(PAGE)
     assert found is not None

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -39,13 +37,8 @@ def lines(verb: str) -> list[str]:
 
 def rebuilt(store: Path) -> None:
     for verb in ("rebuild", "check"):
-        done = starts.run(
-            [sys.executable, "-m", "lafka", "archec", verb, "-s", f"LAFKA_OBJECT_STORE={store}"],
-            cwd=store.parent,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
+        done = starts.verb(
+            "lafka", "archec", verb, "-s", f"LAFKA_OBJECT_STORE={store}", folder=store.parent
         )
         assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert list(check_store(store)) == []

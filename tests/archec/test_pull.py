@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from lafka.archec.store.folders import ObiStore
 from tests import starts
 from tests.archec.fobis import gather
 from tests.archec.stores import DAY, START, Home, template
-from tests.sites.gateways import ROOT
 from tests.stores import Store, answer, pdf, redirect
 
 PID, URL = "RePEc:abc:wpaper:1", "http://x.example/abc/1.pdf"
@@ -31,24 +29,13 @@ def home(tmp_path: Path) -> Home:
     return found
 
 
+def pull(home: Home, archive: Path) -> subprocess.CompletedProcess[str]:
+    store = f"LAFKA_OBJECT_STORE={home.archive}"
+    return starts.verb("lafka", "archec", "pull", archive, "-s", store, folder=home.root)
+
+
 def pulled(home: Home, archive: Path, code: int = 0) -> dict[str, object]:
-    done = starts.run(
-        [
-            sys.executable,
-            "-m",
-            "lafka",
-            "archec",
-            "pull",
-            str(archive),
-            "-s",
-            f"LAFKA_OBJECT_STORE={home.archive}",
-        ],
-        cwd=home.root,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = pull(home, archive)
     assert done.returncode == code, done.stderr
     counts: dict[str, object] = json.loads(done.stdout)
     return counts | {"told": done.stderr}
@@ -161,21 +148,5 @@ def test_a_damaged_fut_is_told_and_the_others_are_taken(home: Home, tmp_path: Pa
 
 
 def test_what_is_no_archive_is_told(home: Home, tmp_path: Path) -> None:
-    done = starts.run(
-        [
-            sys.executable,
-            "-m",
-            "lafka",
-            "archec",
-            "pull",
-            str(tmp_path / "none"),
-            "-s",
-            f"LAFKA_OBJECT_STORE={home.archive}",
-        ],
-        cwd=home.root,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = pull(home, tmp_path / "none")
     assert (done.returncode, "no archive is here" in done.stderr) == (2, True)

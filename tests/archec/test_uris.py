@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import socket
-import sys
 import threading
 from collections.abc import Iterator
 from urllib.parse import urlsplit
@@ -238,13 +237,7 @@ def test_the_normal_form_is_what_scrapy_puts_on_the_wire(request_lines, tmp_path
         "        'TELNETCONSOLE_ENABLED': False, 'LOG_LEVEL': 'ERROR'}\n"
         "    def parse(self, response): pass\n"
     )
-    done = starts.run(
-        [sys.executable, "-m", "scrapy", "runspider", str(spider)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = starts.verb("scrapy", "runspider", spider, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     wanted = set()
     for uri in asked:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +17,6 @@ from tests.sites.papers import MAIN, SmallSite
 from tests.sites.server import reply
 from tests.waiting import LIMIT
 
-ROOT = Path(__file__).parents[2]
 BIG = b"%PDF-1.4\n" + bytes(range(256)) * 12_000 + b"\n%%EOF\n"
 FILES = {
     "scrapy.cfg": "[settings]\ndefault = mine.settings\n",
@@ -68,12 +66,17 @@ def test_a_project_of_its_own_gets_whole_responses_and_their_warcs(project: Path
         site.routes["/big.pdf"] = reply(BIG, "application/pdf")
         site.routes["/moved"] = reply(b"", "", "Location: /big.pdf", status="302 Found")
         urls = f"{site.at(MAIN)}/moved {site.at(MAIN)}/none"
-        done = starts.run(
-            [sys.executable, "-m", "scrapy", "crawl", "one", "-a", f"urls={urls}",
-             "-o", "items.jsonl"],
-            cwd=project, env=os.environ | {"PYTHONPATH": str(ROOT)},
-            capture_output=True, text=True, timeout=LIMIT, check=False,
-        )  # fmt: skip
+        done = starts.verb(
+            "scrapy",
+            "crawl",
+            "one",
+            "-a",
+            f"urls={urls}",
+            "-o",
+            "items.jsonl",
+            folder=project,
+            timeout=LIMIT,
+        )
     assert done.returncode == 0, done.stderr
     assert "ERROR" not in done.stderr
     (item,) = (project / "items.jsonl").read_text().splitlines()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,21 +16,12 @@ from lafka.pids import SCHEMES
 from tests import starts
 from tests.papers.lists.test_written import editors, excel, managers, other_sheets
 
-ROOT = Path(__file__).parents[2]
 GOOD = "RePEc:abc:wpaper:1\thttps://example.org/1.pdf\n"
 BAD = "RePEc:abc:wpaper:2 https://example.org/2.pdf\n"
 
 
 def called(*args: str | Path, folder: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return starts.run(
-        [sys.executable, "-m", "lafka", *map(str, args)],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "HOME": str(folder)},
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return starts.verb("lafka", *args, folder=folder, stdin=stdin, HOME=str(folder))
 
 
 def test_faults_are_told_and_the_exit_code_is_1(tmp_path):

@@ -7,7 +7,6 @@ import hashlib
 import json
 import signal
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,7 @@ import lafka
 from lafka.runs.exits import STOPPED
 from lafka.runs.reports import Report
 from tests import starts
-from tests.crawls.running import ROOT, Crawl, crawl, outcomes
+from tests.crawls.running import Crawl, crawl, outcomes
 from tests.sites.papers import MAIN, OTHER, SmallSite, as_pdf, pdf
 from tests.sites.server import reply
 from tests.stores import Store
@@ -55,10 +54,7 @@ def listed(archive: Path) -> list[str]:
 
 
 def runs(archive: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    return starts.run(
-        [sys.executable, "-m", "scrapy", "runs", *args, "-s", f"LAFKA_ARCHIVE={archive}"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    return starts.verb("scrapy", "runs", *args, "-s", f"LAFKA_ARCHIVE={archive}")
 
 
 def agrees(archive: Path, place: int = -1) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 
 import httpx
@@ -15,7 +13,7 @@ from lafka.web.listed import ListHoldings
 from tests import starts
 from tests.crawls.running import check, crawl, outcomes
 from tests.gateway.linkformat import by_rel
-from tests.sites.gateways import ROOT, get, serving
+from tests.sites.gateways import get, serving
 from tests.stores import pdf
 
 URL = "http://127.0.0.1:9/p/1.pdf"
@@ -172,14 +170,7 @@ def test_wrong_options_are_one_sentence(
 ) -> None:
     listed(tmp_path, line())
     (tmp_path / "empty.tsv").touch()
-    done = starts.run(
-        [sys.executable, "-m", "lafka", "gateway", *args],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = starts.verb("lafka", "gateway", *args, folder=tmp_path)
     assert done.returncode == 2
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr

@@ -303,10 +303,7 @@ def test_an_index_alone_is_no_folder_of_something_else(history: History, tmp_pat
 
 
 def command(*args: str, **env: str) -> subprocess.CompletedProcess[str]:
-    return starts.run(
-        [sys.executable, "-m", "scrapy", "index", *args], cwd=ROOT, env={**os.environ, **env},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    return starts.verb("scrapy", "index", *args, **env)
 
 
 def test_the_command_brings_up_to_date_and_compares(history: History, tmp_path: Path) -> None:

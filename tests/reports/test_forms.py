@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
 import subprocess
 import sys
@@ -413,10 +412,7 @@ def test_the_recheck_list_takes_hosts_in_turn(db: Any) -> None:
 
 
 def command(history: History, *args: str) -> subprocess.CompletedProcess[str]:
-    return starts.run(
-        [sys.executable, "-m", "scrapy", "report", *args], cwd=ROOT, capture_output=True,
-        text=True, check=False, env={**os.environ, "LAFKA_ARCHIVE": str(history.root)},
-    )  # fmt: skip
+    return starts.verb("scrapy", "report", *args, LAFKA_ARCHIVE=str(history.root))
 
 
 def test_the_command_writes_each_form(history: History, tmp_path: Path) -> None:
@@ -431,10 +427,7 @@ def test_the_command_writes_each_form(history: History, tmp_path: Path) -> None:
     assert shown.stdout.startswith("Outcomes:")
     listed = tmp_path / "list.tsv"
     assert command(history, "--recheck", "2026-01-15", "-o", str(listed)).returncode == 0
-    checked = starts.run(
-        [sys.executable, "-m", "scrapy", "check-list", str(listed)], cwd=ROOT, capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
+    checked = starts.verb("scrapy", "check-list", listed)
     assert checked.returncode == 0, checked.stdout
     refused = command(history, "--by", "colour")
     assert (refused.returncode, refused.stdout) == (2, "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from lafka.storage.folders import files_below
 from tests import starts
 from tests.stores import START, Store, cuts, files, pdf, problems
 
-ROOT = Path(__file__).parents[2]
 PIDS = ("RePEc:abc:wpaper:1", "RePEc:abc:wpaper:2", "RePEc:def:series:3")
 
 
@@ -37,10 +35,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def on(root: Path, verb: str, *args: str) -> subprocess.CompletedProcess[str]:
-    return starts.run(
-        [sys.executable, "-m", "scrapy", verb, *args, "-s", f"LAFKA_ARCHIVE={root}"],
-        cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    return starts.verb("scrapy", verb, *args, "-s", f"LAFKA_ARCHIVE={root}")
 
 
 def suwafs(root: Path) -> dict[str, bytes]:

@@ -7,7 +7,6 @@ import io
 import json
 import re
 import socket
-import sys
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -25,7 +24,7 @@ from tests.services.chromiums import browsing
 from tests.stores import Store
 from tests.waiting import LIMIT
 from tests.web.escapes import Listener
-from tests.web.served import BIG, FUTLI, HOSTILE, PID, ROOT, UGLY, WITHHELD, answering, filled
+from tests.web.served import BIG, FUTLI, HOSTILE, PID, UGLY, WITHHELD, answering, filled
 
 SCRIPTED = """<!DOCTYPE html><title>x</title><p>Words.</p><p id=ran></p><script>
 document.getElementById('ran').textContent = 'script ' + 'ran';
@@ -206,10 +205,7 @@ def test_an_address_is_escaped_or_refused(origins: tuple[str, str, str]) -> None
 
 def test_a_folder_without_it_is_told(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "empty", {"ui.js": b"x"})
-    done = starts.run(
-        [sys.executable, "-m", "scrapy", "serve", *given(*store_of(tmp_path), folder)],
-        cwd=ROOT, capture_output=True, text=True, check=False, timeout=LIMIT,
-    )  # fmt: skip
+    done = starts.verb("scrapy", "serve", *given(*store_of(tmp_path), folder), timeout=LIMIT)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith(
         f"LAFKA_WEB_REPLAYWEB: {folder}/sw.js: No such file or directory: unpack npm's"
