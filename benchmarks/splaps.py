@@ -16,9 +16,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from lafka.papers.candidates import Candidate
-from lafka.papers.crawling.pages import tail_of
 from lafka.papers.finders import Page, kind_of
 from lafka.papers.finders.urls import twin_key
+from lafka.papers.walk import PageReading
 
 CAP = 50  # LAFKA_LINKS_MAX; not for `literal` and `all`, whose whole cost is shown
 GUESSED = ("url-pattern",)  # reached by guessing only: nothing in the page names the PDF
@@ -84,7 +84,7 @@ def asked(mode: str, splap: Splap, candidates: Sequence[Candidate]) -> list[Cand
     """The candidates that *mode* asks for, in order, by the rules of docs/finding.md."""
     found: list[Candidate] = []
     has_fut = False
-    tail = tail_of(str(kind_of(splap.page, candidates)))
+    tail = PageReading(candidates=tuple(candidates), kind=str(kind_of(splap.page, candidates))).tail
     for candidate in candidates:
         beyond = sum(not c.promising for c in found)
         if mode in ("ranked", "first") and not candidate.promising and beyond >= tail:

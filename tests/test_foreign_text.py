@@ -191,6 +191,11 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Ru
         (folder / "list.tsv").write_text("".join(lines))
         run = crawl(folder / "archive", folder / "list.tsv", DOWNLOAD_DELAY=0,
                     LAFKA_HOST_FAILURES_MAX=0)  # fmt: skip
+        done = starts.run(  # so that exports have the titles, which are theirs too
+            [sys.executable, "-m", "scrapy", "index", "-s", f"LAFKA_ARCHIVE={folder / 'archive'}"],
+            cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
         yield folder / "archive", run
 
 

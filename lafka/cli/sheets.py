@@ -21,7 +21,7 @@ from typing import Any
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.storage import drafts
 from lafka.storage.folders import DRAFT
-from lafka.storage.outputs import STDOUT, csv_cell, file_at, new_draft, write_output
+from lafka.storage.outputs import STDOUT, csv_cell, escaped, file_at, new_draft, write_output
 
 Columns = Mapping[str, type]
 """Names in their order, and ``str``, ``int``, ``bool``, ``datetime`` for a text like
@@ -64,7 +64,7 @@ def jsonl_of(columns: Columns, rows: Iterable[Row]) -> Iterator[bytes]:
     """A line a row."""
     for row in rows:
         text = json.dumps({name: row[name] for name in columns}, ensure_ascii=False)
-        yield text.encode("utf-8", "backslashreplace") + b"\n"
+        yield _encoded(text) + b"\n"
 
 
 def csv_of(columns: Columns, rows: Iterable[Row]) -> Iterator[bytes]:
@@ -83,7 +83,12 @@ def _taken(buffer: io.StringIO) -> bytes:
     text = buffer.getvalue()
     buffer.seek(0)
     buffer.truncate()
-    return text.encode("utf-8", "backslashreplace")
+    return _encoded(text)
+
+
+def _encoded(text: str) -> bytes:
+    """UTF-8, with what is no letter of it, and what would hide or end a line, as escapes."""
+    return escaped(text).encode("utf-8", "backslashreplace")
 
 
 def _flat(value: Any) -> Any:

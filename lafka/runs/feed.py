@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import os
 import queue
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +27,7 @@ from lafka.errors import StorageTrouble
 from lafka.runs.reporting import RunReports
 from lafka.storage.drafts import NO_CHAIN, chained_lines, split_chain
 from lafka.storage.folders import make_folders, sync_folder
-from lafka.storage.outputs import csv_cell
+from lafka.storage.outputs import csv_cell, escaped
 from lafka.storage.stopping import STORAGE_TROUBLE, note_storage_trouble, stop_crawl
 from lafka.storage.threads import the_reactor
 from lafka.warc.format.sources import write_all
@@ -51,11 +50,6 @@ OPTIONS: dict[str, Any] = {
 }
 
 _JSON_LINES = frozenset(("jsonlines", "jsonl", "jl"))
-
-# What ends a line for some readers, drives a terminal or hides in it; JSON may hold it as it is.
-_UNSAFE = re.compile(
-    r"[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
-)
 
 
 def add_outcome_feed(settings: BaseSettings, **options: Any) -> None:
@@ -173,7 +167,7 @@ class SyncedLines(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        data = _UNSAFE.sub(_escaped, bytes(data).decode()).encode()
+        data = escaped(bytes(data).decode()).encode()
         self._waiting.put(data)
         self._size += len(data)
         return len(data)
@@ -184,7 +178,7 @@ class SyncedLines(io.RawIOBase):
         What comes after ``close``, or after the disk has refused, is not written.
         """
         if not line.isascii() or "\x7f" in line:
-            line = _UNSAFE.sub(_escaped, line)
+            line = escaped(line)
         self._waiting.put(line.encode())
         if self._waiting.qsize() > WAITING_MAX:
             self._drained.clear()
@@ -265,7 +259,3 @@ def _made(path: Path) -> Iterator[int]:
         yield fd
     finally:
         os.close(fd)
-
-
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"

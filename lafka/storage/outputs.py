@@ -22,8 +22,17 @@ from lafka.storage import drafts
 from lafka.storage.folders import DRAFT
 
 STDOUT = "-"
+# What ends a line for some readers, drives a terminal or hides in it; JSON may hold it as it is.
+_UNSAFE = re.compile(
+    r"[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _DESCRIPTOR = re.compile(r"/dev/(?:(stdout)|(stderr)|fd/([0-9]+))|/proc/self/fd/([0-9]+)")
+
+
+def escaped(text: str) -> str:
+    r"""*text*, JSON or CSV, with what hides in it or ends a line for some as ``\u200b``."""
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def csv_cell(value: Any) -> Any:
