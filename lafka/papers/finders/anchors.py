@@ -22,7 +22,11 @@ _SCHEME_LESS = re.compile(r"\s*www\.", re.IGNORECASE)
 _URLS = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 # The number of a paper in its series, and of an issue, which is no paper.
 _NUMBERED = re.compile(r"(?:\bno|\bnr|\bnum|\bn[°º]|№|#)[.:\s]{0,3}\d", re.IGNORECASE)
-_OF_ISSUE = re.compile(r"\b(?:vol|issue|band|heft|tome|jg|том)\b", re.IGNORECASE)
+_OF_ISSUE = re.compile(
+    r"\b(?:vol|issue|band|heft|tome|jg|том|law|act|decree|regulation|circular|gesetz|verordnung|loi"
+    r"|décret|ley|decreto|resoluci[óo]n|resolução|portaria|legge|ustawa|kanun|закон|приказ|resolution)\b",
+    re.IGNORECASE,
+)
 _FILE_NAME = re.compile(r"^[^\s/]{1,120}\.pdf\b", re.IGNORECASE)
 _DATA_NAMES = (
     "data-href", "data-url", "data-pdf-url", "data-pdf", "data-download-url", "data-link",

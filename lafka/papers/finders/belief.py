@@ -28,7 +28,7 @@ LEAD_MIN, LEAD_MAX = -8.0, 4.0
 PRIOR = {
     "bias": -3.3, "score": 0.62, "lead": 0.43, "cited": 2.0, "own": -1.0, "evidence": 2.0,
     "supplement": -3.0, "elsewhere": 0.5, "against": -4.0, "guessed": 4.0, "only": 1.0,
-    "unowned": -9.0,
+    "unowned": -9.0, "neighbour": -3.0,
 }  # fmt: skip
 """The hand's weights, which saw no page: fitted ones are drawn to them."""
 # <fit>
@@ -45,6 +45,7 @@ WEIGHTS = {
     "guessed": 2.879,
     "only": 1.410,
     "unowned": -7.639,
+    "neighbour": -3.000,
 }
 # </fit>
 
@@ -64,24 +65,33 @@ _DISPLAY = re.compile(
 )
 
 
-def features(candidate: Candidate, rival: float, kind: PageKind) -> dict[str, float]:
-    """The values that the model sums; *rival* is the score of the best link to another file."""
+def features(
+    candidate: Candidate, rival: float, kind: PageKind, *, is_told: bool = True
+) -> dict[str, float]:
+    """The values that the model sums; *rival* is the score of the best link to another file.
+
+    *is_told*: False where all that is said of it is said of another file as well.
+    """
     reasons, found_by = candidate.reasons, candidate.found_by
     cited = found_by == CITATION_PDF_URL
+    own = not (signs.OWN | signs.TITLED).isdisjoint(reasons)
     evident = found_by in signs.NAMED or not signs.EVIDENCE.isdisjoint(reasons)
     return {
         "bias": 1.0,
         "score": max(SCORE_MIN, min(candidate.score, SCORE_MAX)),
         "lead": 0.0 if cited else max(LEAD_MIN, min(candidate.score - max(rival, 0.0), LEAD_MAX)),
         "cited": float(cited),
-        "own": float(not (signs.OWN | signs.TITLED).isdisjoint(reasons)),
+        "own": float(own),
         "evidence": float(evident),
         "supplement": float(not (signs.SUPPLEMENT | signs.BESIDE).isdisjoint(reasons)),
         "elsewhere": float("other-site" in reasons),
         "against": float(signs.says_against(reasons)),
         "guessed": float(found_by.startswith(PLATFORM)),
         "only": float("only-file" in reasons),
-        "unowned": float(kind is not PageKind.PAPER and not signs.is_own(candidate, kind)),
+        "neighbour": float(not own and not signs.NEIGHBOURS.isdisjoint(reasons)),
+        "unowned": float(
+            kind is not PageKind.PAPER and not (is_told and signs.is_own(candidate, kind))
+        ),
     }
 
 
@@ -101,7 +111,18 @@ def with_features(
     first = others[0] if others else None
     best = first.score if first else SCORE_MIN
     second = next((c.score for c in others[1:] if first and _is_rival(c, first)), SCORE_MIN)
-    return [(c, features(c, second if c is first else best, kind)) for c in found]
+    alike = _alike(others) if kind is not PageKind.PAPER else frozenset()
+    return [
+        (c, features(c, second if c is first else best, kind, is_told=c.reasons not in alike))
+        for c in found
+    ]
+
+
+def _alike(found: Sequence[Candidate]) -> frozenset[tuple[str, ...]]:
+    """The reasons that the surest file shares with another one: they tell none of the two apart."""
+    said = found[0].reasons if found else ()
+    same = {urls.twin_key(c.url) for c in found if (c.reasons, c.found_by) == (said, "anchor")}
+    return frozenset({said}) if len(same) > 1 else frozenset()
 
 
 def _is_rival(candidate: Candidate, first: Candidate) -> bool:

@@ -21,6 +21,7 @@ MAX_VIEW = 3  # segments behind an identifier: /_article/-char/en, /titles-of-pa
 MIN_WORDS = 4  # of a title that files are named for: fewer are a person's name, or a site's
 MIN_TITLE = 6  # characters of a title that is looked for inside a text
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_OF_YEAR = re.compile(r"[^\W\d]+[-_]?(?:19|20)\d\d")  # a folder: a conference, an issue
 _ISSN = re.compile(r"\d{4}-\d{3}[\dxX]")
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"\d+")
@@ -301,6 +302,8 @@ def _tokens(address: str, strong: dict[str, None], numbers: dict[str, None]) -> 
     for segment in [*_last(segments), *values[:8]]:
         spelled = key(segment)
         if not _DIGITS.search(spelled) or _YEAR.fullmatch(segment) or _ISSN.fullmatch(segment):
+            continue
+        if _OF_YEAR.fullmatch(segment) and segment in segments[:-1]:
             continue
         if segment.isdigit():
             bare = segment.lstrip("0")

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from lafka.papers.candidates import Candidate
-from lafka.papers.finders import urls
+from lafka.papers.finders import signs, urls
 from lafka.papers.finders.ends import PageVerdict
 from lafka.papers.finders.identity import key
-from lafka.papers.finders.lists import ONE_OF_MANY, signs_of_a_paper
+from lafka.papers.finders.lists import ONE_OF_MANY, describes_a_paper, signs_of_a_paper
 from lafka.papers.finders.pages import (
     MAX_TEXT,
     PARTS_OF_TITLE,
@@ -74,6 +74,18 @@ _BY_HEADING = {
         r"|^(?:wymogi|wytyczne|zasady) (?:dla|publik|redak)|^richtlijnen voor|för författare"
         r"|^(?:diretrizes|directrices|instruções|indicaciones) (?:para|a)\b|^norme redaz"
         r"|(?:consignes|recommandations) aux auteurs|^istruzioni per|^instructions pour"
+        r"|^appel à |^convocatoria\b|^chamada |^zaproszenie do|^فراخوان|征稿|募集"
+        r"|^(?:bildiri|makale) çağrısı|^how to (?:order|subscribe|apply|submit)"
+        r"|^subscri(?:be|ption)|^abonnement|^bestell|^suscri(?:pción|birse)|^assinatura"
+        r"|^prenumerata|^abonelik|^подписка"
+        r"|\b(?:editorial|advisory|scientific) (?:board|team|committee)$|^herausgeber|^redaktion$"
+        r"|^comité (?:de rédaction|scientifique|éditorial)"
+        r"|^(?:consejo|comité|conselho|corpo) (?:editorial|de redac)|рецензент|審査|审稿|^hakem"
+        r"|^comitato (?:di redazione|scientifico|editoriale)|^rada (?:redakcyjna|naukowa)|kurulu?$"
+        r"|^dewan (?:redaksi|editor)|هیئت تحریریه|编委会|編集委員|^ред(?:акционная )?коллегия"
+        r"|^(?:for )?(?:reviewers|referees)$|^gutachter|évaluateurs$|^(?:dla )?recenzen"
+        r"|^(?:evaluadores|avaliadores|pareceristas|eq?uipe? editorial)"
+        r"|^about (?:the|this|our) .*\b(?:series|journal|archive)$"
     ),
     PageKind.ISSUE: (
         r"table of contents|^current issue|^latest issue|^contents of|^(?:issue|heft|numéro) \d"
@@ -82,13 +94,13 @@ _BY_HEADING = {
     ),
     PageKind.LIST: (
         r"^(?:\w+ ){0,3}(?:working|discussion|research|occasional|policy|staff|selected) papers"
-        r"$|^research$|^(?:full |conference )?program(?:me)?$"
+        r"$|^research$|^(?:\w+ )?(?:program(?:me|a|ma|m)?|программа|プログラム|日程|议程|برنامه)$"
         r"|^(?:diskussions|arbeits)papiere$|^(?:documents|cahiers) de (?:travail|recherche)$"
         r"|^documentos de trabajo$|^textos para discussão$|^temi di discussione$"
         r"|^(?:\w+ )?(?:publications|papers|reports|theses|articles|research output)(?: list)?$"
         r"|publikationen$|^list of|^all (?:papers|issues|articles|publications)|^archives?$"
     ),
-    PageKind.DATASET: r"^data ?sets?\b|^data (?:from|for):|^replication (?:data|package|files)",
+    PageKind.DATASET: r"^data ?sets?\b|^replication (?:data|package|files)",
     PageKind.HOME: (
         r"^(?:curriculum vit(?:ae|æ)|c\.?v\.?|vita|lebenslauf|curr[íi]culo?)"
         r"(?: (?:of|von|de)\b.*)?$"
@@ -99,6 +111,10 @@ _BY_HEADING = {
         r"|^press (?:release|conference)|^(?:jahres)?tagung\b|^journées d|^colloque\b|^jornadas?\b"
         r"|^(?:seminar|project|workshop|event|lecture) ?:|\bvacanc(?:y|ies)\b|^stellenausschreibung"
         r"|\b(?:post-?doc\w*|faculty|professor|research) positions?\b"
+        r"|^(?:avis de )?soutenance\b|\b(?:thesis|phd|dissertation) defen[cs]e\b"
+        r"|^(?:lectura|defensa) de (?:la )?tesis|^defesa de (?:tese|dissertação)|^disputation\b"
+        r"|^discussione (?:della )?tesi|^obrona\b|^защита "
+        r"|^best (?:paper|thesis|dissertation) (?:prize|award)|\b(?:prize|award)s?(?: winners?)?$"
     ),
 }
 _HEADINGS = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_HEADING.items())
@@ -120,7 +136,10 @@ _BY_ADDRESS = {
     PageKind.DATASET: r"/datasets?/",
     PageKind.POST: (
         r"/(?:blogs?|news|posts?|press-releases?|teaching|courses?|lectures?|lehre|jobs?|vacanc\w+"
-        r"|careers?|events?|seminars?|aide|hilfe|help|services?|products?|shop|press|acts?|laws?|gesetze)/"
+        r"|careers?|events?|seminars?|aide|hilfe|help|services?|products?|shop|press|acts?|laws?|gesetze"
+        r"|aktuell\w*|meldung(?:en)?|presse\w*|actualit[eé]s?|noticias?|notizie|comunicati|avvisi|novedades"
+        r"|aktualno[sś]ci|haber(?:ler)?|duyuru(?:lar)?|berita|news-?room|novosti|cursos?|corsi|cours|ders(?:ler)?"
+        r"|videos?|podcasts?|prizes?|awards?|prensa|imprensa|sala-?(?:de-?)?prensa|stampa|comunicados?|notas)/"
     ),
     PageKind.HOME: r"/(?:cv|vitae?|lebenslauf|curriculum(?:-?vitae)?)(?:\.\w{3,5})?/?$",
     PageKind.LIST: (
@@ -150,6 +169,24 @@ _WORD_LIMIT = re.compile(
     r"|woorden|ord\b|słów|slov|слов\b|kelime|字以内|자 이내|字程度|کلمه|كلمة)",
     re.IGNORECASE,
 )
+# Said of data before what it belongs to, however long that is.
+_DATA = re.compile(
+    r"^(?:replication |supporting )?(?:data|code)(?: and (?:data|code))?(?: from| for)?:", re.I
+)
+_COURSE = re.compile(
+    r"\b(syllabus|problem set|homework|lecture notes?|lecture \d|office hours|midterm|final exam"
+    r"|prerequisites|vorlesung|übungsblatt|klausur|travaux dirigés|plan de cours|temario|ejercicios"
+    r"|ementa|ders planı|esercitazion\w|dispense|sylabus|лекция \d)\b",
+    re.IGNORECASE,
+)
+_CV = re.compile(
+    r"\bcurriculum vit|\blebenslauf\b|\bözgeçmiş|\bżyciorys|\bCV\b|簡歷|简历|履歴書|رزومه|이력서"
+)
+_PERSON = re.compile(
+    r"^(?:(?:univ|apl|assoc|asst|priv)\W{1,2})?(?:prof|dr|doç|doz|pd|dott|mgr|проф|доц|دکتر|öğr)\b",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r"\s*\([^()]*\)")
 _OF_YEAR = re.compile(r"[\s,:–-]+(?:19|20)\d\d$")  # a list's heading names its year
 MAX_HEADING = 7  # words of a heading that names a kind; longer ones are titles
 MAX_TITLES = 4
@@ -167,6 +204,8 @@ def kind_of(
     heading = next((t for e in page.every("h1") if (t := text_of(e.node))), page.title)
     if _HEADINGS[0][1].search(heading) or _HEADINGS[0][1].search(page.title):
         return PageKind.NOT_THERE
+    if _DATA.search(heading) or "dataset" in {v.lower() for v in page.meta("dc.type")}:
+        return PageKind.DATASET
     source = page.source[:200_000] if "@type" in page.source[:200_000] else ""
     if page.meta(*_PAPER_METAS) or _ARTICLE.search(source):
         return PageKind.PAPER
@@ -176,15 +215,26 @@ def kind_of(
         return named
     if many:
         return PageKind.LIST
-    return PageKind.PAPER if _is_of_paper(page) else PageKind.UNCLEAR
+    if _is_of_paper(page, candidates):
+        return PageKind.PAPER
+    of_a_person = _PERSON.search(heading) or _CV.search(page.visible)
+    if of_a_person or any("cv-path" in c.reasons for c in candidates):
+        return PageKind.HOME
+    return PageKind.UNCLEAR
 
 
-def _is_of_paper(page: Page) -> bool:
-    """Return whether *page* shows that it is of one paper: by what it says, or by its address."""
+def _is_of_paper(page: Page, candidates: Sequence[Candidate]) -> bool:
+    """Return whether *page* shows that it is of one paper: by what it says, or by its address.
+
+    One sign that other pages have as well is enough where a link says that it gives a file.
+    """
     address = urls.path_and_query(page.url)
-    numbered = address.rpartition("/")[2].isdigit() and _DIGITAL_COMMONS in page.source
+    numbered = address.rstrip("/").rpartition("/")[2].isdigit() and _DIGITAL_COMMONS in page.source
     named = _PAPER_ADDRESS.search(address) is not None
-    return named or numbered or signs_of_a_paper(page) > 0
+    if named or numbered or describes_a_paper(page):
+        return True
+    asked = any(not signs.TOLD.isdisjoint(c.reasons) for c in candidates)
+    return asked and signs_of_a_paper(page) > 0
 
 
 def titles_of(page: Page, kind: PageKind) -> tuple[str, ...]:
@@ -231,6 +281,8 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
             return kind
     if _WORD_LIMIT.search(page.visible):
         return PageKind.SUBMISSION
+    if len({word.lower() for word in _COURSE.findall(page.visible)}) > 1:
+        return PageKind.POST
     if _HOME.fullmatch(address):
         return PageKind.HOME
     named = next((kind for kind, pattern in _ADDRESSES if pattern.search(address)), None)
@@ -243,4 +295,5 @@ def _headings(page: Page, heading: str, kind: PageKind) -> list[str]:
     if kind in (PageKind.SUBMISSION, PageKind.HOME):  # often in a part of the title alone
         texts += PARTS_OF_TITLE.split(page.title)
         texts += [] if page.elements.get("h1") else [text_of(e.node) for e in page.every("h2")][:1]
+    texts = [_ASIDE.sub("", text) or text for text in texts]
     return [_OF_YEAR.sub("", t.strip()) for t in texts if len(t.split()) <= MAX_HEADING]

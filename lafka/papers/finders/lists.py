@@ -60,9 +60,17 @@ _DESCRIBED = tuple(
         ),
     )
 )
+# A paper's own number in its series; the series' own page names none.
+_IN_SERIES = re.compile(
+    r"(?:papers?|reports?|papiere?|trabajo|trabalho|discussão|travail|discussione|lavoro|economía|série"
+    r"|серия|\b[DW]P)s?(?: series)?(?:\W{1,3}(?:n|nr|num|number|núm|n[°ºo]|№)[.:°º]{0,2})?\W{0,3}\d"
+    r"|제\d[\d-]*호|^\W?(?:n|no|nr)[.°º] ?\d{2}"
+    r"|\b(?:nr|no|n[°ºo]|núm|num|number|№)[.:]? ?\d{1,5}$",
+    re.IGNORECASE,
+)
 _AUTHORS = re.compile(
     r"\b(?:[Bb]y|[Pp]ar|[Pp]or|[Vv]on|[Dd]oor|[Aa]uth?or\w{0,2}:|[Aa]uteurs?:|[Аа]втор\w{0,2}:)"
-    r" [^\W\d_a-zà-ÿа-я][\w.'’-]* (?:\w\. )?[^\W\d_a-zà-ÿа-я][\w'’-]+"
+    r" [^\W\d_a-zà-ÿа-я][\w.'’-]* (?:\w\. )?[^\W\d_a-zà-ÿа-я][\w'’-]+|(?:저자|著者|作者) ?[:：]"
 )
 _PAPER_METAS = (
     "citation_title", "citation_author", "citation_authors", "citation_doi", "eprints.title",
@@ -82,6 +90,17 @@ def signs_of_a_paper(page: Page) -> int:
     if has_metas(page):
         return len(_DESCRIBED)
     return sum(sign.search(page.visible) is not None for sign in (*_DESCRIBED, _AUTHORS))
+
+
+def describes_a_paper(page: Page) -> bool:
+    """Return whether *page* says what a paper's page says and others do not: an abstract, keywords,
+    authors, a number in a series; or two signs, of which a DOI or the name of a series is one.
+    """
+    if signs_of_a_paper(page) > 1:
+        return True
+    heading = next((text_of(e.node) for e in page.every("h1")), page.title)
+    sure = (*_DESCRIBED[:2], _AUTHORS, _IN_SERIES)
+    return any(sign.search(page.visible) for sign in sure) or _IN_SERIES.search(heading) is not None
 
 
 def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[int, Candidate]:

@@ -17,6 +17,11 @@ PDF = (FILE - {"file-path", "shared-file"}) | {
 }  # fmt: skip
 ASKED = frozenset({"says-pdf", "says-download", "says-full-text", "says-open-file"})
 """Words of a button that gives a file."""
+TOLD = ASKED | {
+    "says-version", "says-number", "says-cjk-full-text", "says-cjk-download", "icon-pdf",
+    "class-pdf", "file-name-as-text", "under-files", *TITLED, *OWN,
+}  # fmt: skip
+"""Signs that a link means to give the paper, wherever it lies."""
 EVIDENCE = OWN | TITLED | {
     "says-number", "only-file", "says-pdf", "says-full-text", "says-download", "says-open-file",
     "says-version", "says-cjk-full-text", "says-cjk-download", "says-pdf-in-title",
@@ -38,6 +43,8 @@ NO_FILE = AGAINST | SUPPLEMENT | BESIDE | {
     "in-navigation", "html-page", "one-of-many", "tool-path", "unscored", "home",
 }  # fmt: skip
 """What speaks against it that the only file of a page is its paper."""
+NEIGHBOURS = frozenset({"in-related", "under-related", "in-footer", "in-references"})
+"""Where files of others stand, unless they show that they are the paper's own."""
 _WHOLE = frozenset({"says-full-text", "says-cjk-full-text", "title-as-text"})
 _OF_POST = frozenset({"says-version", "says-full-text", "says-number"})  # said of a paper alone
 _OF_PLACE = frozenset({"own-number", "own-address"})  # where the page is, not what it is about
@@ -69,11 +76,13 @@ def is_own(candidate: Candidate, kind: str) -> bool:
     reasons = candidate.reasons
     if kind == "not clear" and "names-another" in reasons:
         return False
-    signs = OWN | TITLED
+    signs = OWN | TITLED if kind not in ("submission", "issue") else OWN
     if kind in _OF_OTHERS:
         signs -= _OF_PLACE | {"own-identifier"}
     if not AGAINST.isdisjoint(reasons) and candidate.found_by not in NAMED:
         return not (signs - _OF_PLACE).isdisjoint(reasons)
     if kind in ("post", "not clear"):
         signs |= {"says-full-text"} if "other-site" in reasons else _OF_POST
+    if kind == "post":
+        signs -= {"says-full-text"}
     return not signs.isdisjoint(reasons)

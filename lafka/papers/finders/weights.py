@@ -60,7 +60,8 @@ TEXT: tuple[Words, ...] = (
         words=(
             "full text", "fulltext", "full paper", "full article", "full document", "full version",
             "entire document", "complete text", "full report", "full study", "complete article",
-            "full thesis",
+            "full thesis", "text of the publication", "testo della pubblicazione",
+            "texte de la publication", "texto de la publicación", "texto da publicação",
             "texte intégral", "texte integral", "texte complet", "article complet", "plein texte",
             "volltext", "volltexte", "gesamtes dokument", "gesamter text",
             "texto completo", "texto íntegro", "artículo completo", "documento completo",
@@ -157,7 +158,9 @@ TEXT: tuple[Words, ...] = (
             "ek dosya", "ekler", "załącznik", "peer review file", "review history",
             "reporting summary", "transparent peer review", "reviewer comments", "decision letter",
             "code", "source code", "questionnaire", "codebook", "code book", "readme",
-            "data dictionary", "infographic", "audio", "transcript",
+            "data dictionary", "infographic", "audio", "transcript", "infografik", "infographie",
+            "infografía", "infográfico", "infografica", "инфографика", "folien", "diapositives",
+            "diapositivas", "презентация", "présentation", "presentación", "apresentação",
             "补充材料", "附录", "附件",
         ),
     ),
@@ -178,6 +181,7 @@ TEXT: tuple[Words, ...] = (
             "summary pdf", "cover page", "masthead", "editorial board", "leaflet", "flyer",
             "press release", "entire issue", "full issue", "complete issue", "whole issue",
             "issue pdf", "browse issue", "número completo", "numéro complet", "edição completa",
+            "list of working papers", "list of papers", "list of titles", "list of publications",
             "весь выпуск", "gesamtes heft",
         ),
     ),
@@ -252,6 +256,15 @@ TEXT: tuple[Words, ...] = (
             "prüfungsordnung", "nutzungsbedingungen", "geschäftsbericht", "rapport annuel",
             "rapport d activité", "informe anual", "memoria anual", "relatório anual",
             "relazione annuale", "годовой отчет", "full programme", "full program", "methodology",
+            "programma", "programma definitivo", "program końcowy", "программа", "pressemitteilung",
+            "press release", "communiqué de presse", "comunicado de prensa", "nota de prensa",
+            "comunicato stampa", "comunicado de imprensa", "nota à imprensa", "пресс релиз",
+            "basın bülteni", "siaran pers", "komunikat prasowy", "avis de soutenance", "affiche",
+            "plakat", "cartaz", "locandina", "afiş", "şablon", "şablonu", "makale şablonu",
+            "szablon", "шаблон", "vorlage", "gabarit", "formular", "formulaire", "formulario",
+            "formulário", "modulo", "formularz", "formu", "ficha", "ficha de avaliação", "laudatio",
+            "sample discussion paper", "sample paper", "sample article", "sample manuscript",
+            "organigramm", "jahresbericht", "merkblatt", "satzungen", "resolução", "decreto",
             "modelo de artigo", "modelo de artículo", "plantilla", "guide", "guía", "guia",
             "anleitung", "kılavuz", "call", "full text of the call", "the call", "job description",
         ),
@@ -285,7 +298,10 @@ NAMES_ANOTHER = -4.0  # a text with a name of its own, on a page that describes 
 NAMES_OTHER = -1.0  # ... on one that does: most often the paper under another name
 SAYS_NUMBER = 1.0  # the number of a paper in its series: "Staff Report No. 45"
 
-CJK_NEGATIVE = ("引用", "参考", "补充", "附录", "著作権", "規約", "指南", "须知")
+CJK_NEGATIVE = (
+    "引用", "参考", "补充", "附录", "著作権", "規約", "指南", "须知", "要項", "申込", "募集",
+    "様式", "模板", "协议", "投稿", "양식", "서식", "신청", "규정",
+)  # fmt: skip
 
 
 HREF = Patterns(
@@ -370,14 +386,14 @@ HREF = Patterns(
         why="an address that names the supplement",
         stems=(
             "supp", "mmc", "_si", "-si", "s0", ".pdf", "moesm", "/esm", "appendi", "slides",
-            "poster", "media", "additional", "/dc", "peer", "review", "annex", "anhang", "guide",
-            "book", "readme",
+            "poster", "media", "additional", "/dc", "peer", "disclosure", "review", "annex",
+            "anhang", "guide", "book", "readme",
         ),
         pattern=re.compile(
             r"suppl?_?(?:file|mat|data|info|doc)?s?[/_.-]|supplement|/suppl?/|-mmc\d|/mmc\d|mmc\d+\."
             r"|suppinfo|downloadsuppfile|_si_\d|[_-]si\.pdf|[_.-]s\d{1,3}\.pdf|moesm\d|/esm/|appendi(?:x|ces)"
             r"|[_-]slides|/slides|_poster|datasupp|media_?component|additional_?file|\.supp\d|/dc\d/"
-            r"|peer_?review|reviewer|type=supplementary|\.s\d{3}\b|annex[e_.-]|anhang"
+            r"|peer_?review|reviewer|author-?disclosure|disclosure-?statement|type=supplementary|\.s\d{3}\b|annex[e_.-]|anhang"
             r"|(?:user[_-]?guide|code[_-]?book|readme)[^/]*$"
         ),
     ),
