@@ -162,8 +162,10 @@ class SummarisedWarc(ABC, Generic[ContentsT]):
         draft = aside.with_name(f"{DRAFT}{self.path.name}.torn")
         tail = FileSource(self.lock.fd, offset, self.size - offset)
         yield from drafts.replacing(aside, tail.chunks(), draft=draft)
-        with StorageTrouble.at(aside):
+        try:
             os.ftruncate(self.lock.fd, offset)  # synced with what is appended next
+        except OSError as error:
+            raise StorageTrouble(aside, error) from error
 
     # ---- Append and commit
 
@@ -177,13 +179,16 @@ class SummarisedWarc(ABC, Generic[ContentsT]):
 
     def _appending(self, group: RecordGroup, *, sync: bool) -> Steps[None]:
         out = Appender(self.lock.fd, self.contents.end)
-        with StorageTrouble.at(self.path), out.group():
-            if group.end - out.position > LONG:
-                yield LongStep(partial(group.write, out))
-            else:
-                group.write(out)
-            if sync:
-                yield DataSync(self.lock.fd)
+        try:
+            with out.group():
+                if group.end - out.position > LONG:
+                    yield LongStep(partial(group.write, out))
+                else:
+                    group.write(out)
+                if sync:
+                    yield DataSync(self.lock.fd)
+        except OSError as error:
+            raise StorageTrouble(self.path, error) from error
 
     def copying(self, group: RecordGroup, *, believed: bool) -> Steps[None]:
         """Append *group*, records of another WARC, and make the summary, which is not committed.
@@ -211,13 +216,17 @@ class SummarisedWarc(ABC, Generic[ContentsT]):
 
     def committing(self) -> Steps[None]:
         """Give a first WARC its name and put the summary of the contents in place, durably."""
-        with StorageTrouble.at(self.path):
+        try:
             yield from self.lock.naming_for_good()
+        except OSError as error:
+            raise StorageTrouble(self.path, error) from error
         yield from making_folders(self.summary_path.parent)
         yield from drafts.replacing(self.summary_path, (self.summary_bytes(),))
 
     def keeping_name(self, path: Path) -> Steps[None]:
         """Make sure of the name of *path*: who gave it may have been killed before its sync."""
-        with StorageTrouble.at(path):
+        try:
             if path.exists():
                 yield FolderSync(path.parent)
+        except OSError as error:
+            raise StorageTrouble(path, error) from error
