@@ -54,12 +54,12 @@ limits.keep_what_stands()
 class Trail:
     pass
 
-trail = Trail()
-trail.itself, seen = trail, weakref.ref(trail)
+trail, gone = Trail(), []
+trail.itself, seen = trail, weakref.ref(trail, gone.append)
 gc.collect(1)  # it was in flight, and is old now
 del trail
 kept = []
-while seen() is not None and len(kept) < 20 * limits.OBJECTS:
+while not gone and len(kept) < 20 * limits.OBJECTS:  # to ask seen() would keep it at each look
     kept.append([])
 print(len(kept) // limits.OBJECTS)
 """
