@@ -244,12 +244,9 @@ class FilesetWarc(SummarisedWarc[FilesetContents]):
         try:
             self.commit()
         finally:
-            with self._turn:
+            with self._turn, StorageTrouble.at(self.path):
                 self._is_open = False
-                try:
-                    self.lock.release()
-                except OSError as error:
-                    raise StorageTrouble(self.path, error) from error
+                self.lock.release()
 
     @property
     def summary(self) -> FilesetSummary:
