@@ -16,7 +16,7 @@ from scrapy.exceptions import (
 )
 from twisted.internet.error import ConnectError, TCPTimedOutError
 
-from lafka.capture.guard import AddressRefused
+from lafka.capture.client.routes import AddressRefused
 from lafka.capture.pulled import NotKept, TakenDown
 from lafka.capture.recording import BadCertificate, BadTls, UnaskedBytes
 from lafka.capture.resolving import trouble_with

@@ -13,7 +13,7 @@ every byte on it belongs to one exchange, but for what comes after the end that 
 Scrapy gets only as much of a body as anyone reads from it; the exchange gets all.
 
 What an answer is, is :mod:`lafka.capture.client`'s; which addresses may be asked,
-:mod:`lafka.capture.guard`'s; what Scrapy's settings and signals say,
+:mod:`lafka.capture.client.routes`'s; what Scrapy's settings and signals say,
 :mod:`lafka.capture.request_options`'.
 """
 
@@ -53,8 +53,8 @@ from twisted.internet.task import deferLater
 from lafka.capture.addresses import is_allowed, literal, networks
 from lafka.capture.client.connections import Client
 from lafka.capture.client.requests import wire_request
+from lafka.capture.client.routes import AddressRefused, GuardedReactor
 from lafka.capture.exchanges import Exchange, Spool, Truncated
-from lafka.capture.guard import AddressRefused, GuardedReactor
 from lafka.capture.inflight import InFlight
 from lafka.capture.recording import (
     HEAD_LIMIT,

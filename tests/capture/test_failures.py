@@ -17,8 +17,8 @@ from twisted.internet.error import ConnectionLost, TCPTimedOutError
 from twisted.python.failure import Failure
 from twisted.web._newclient import ParseError, ResponseNeverReceived
 
+from lafka.capture.client.routes import AddressRefused
 from lafka.capture.failures import is_bug, verdict_of
-from lafka.capture.guard import AddressRefused
 from lafka.capture.recording import BadCertificate, BadTls, HandshakeCut
 from lafka.capture.verdicts import Verdict
 from lafka.errors import BadHttp, BadUrl

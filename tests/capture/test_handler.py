@@ -32,8 +32,8 @@ from twisted.internet.testing import MemoryReactorClock
 from lafka import settings
 from lafka.capture.addresses import networks
 from lafka.capture.client.answers import BODY_HANDED_ON, TEXT_HANDED_ON
+from lafka.capture.client.routes import AddressRefused, GuardedReactor
 from lafka.capture.exchanges import Exchange
-from lafka.capture.guard import AddressRefused, GuardedReactor
 from lafka.capture.handler import EXCHANGE_KEY, GROUP_KEY, READ_MAX_KEY, ExactDownloadHandler
 from lafka.capture.recording import (
     DROPPED,

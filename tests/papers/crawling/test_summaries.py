@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lafka.capture.guard import AddressRefused
+from lafka.capture.client.routes import AddressRefused
 from lafka.papers import Group, Outcome
 from lafka.papers.crawling.summaries import NOT_PUBLIC, FeedTally, RunSummary
 from lafka.runs.reporting import FailingHost
