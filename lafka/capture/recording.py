@@ -1,4 +1,4 @@
-"""The tap: what binds an exchange to the connections that carry it, and stops them."""
+"""One exchange while it is on the wire: its bytes are recorded as they pass, and can be cut off."""
 
 from __future__ import annotations
 

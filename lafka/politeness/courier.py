@@ -1,4 +1,4 @@
-"""The thread in which a gate visits its table: what is asked meanwhile goes in one batch."""
+"""The thread in which the gate asks PostgreSQL: what is asked meanwhile goes in one batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A spider by its name alone, so that a crawl of papers loads no other wing; its user agent."""
+"""Loads the spider of a crawl and no other, to start sooner; and the crawl's user agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page with the words and the order of a stranger's, and nothing that acts or fetches.
+"""An archived page made harmless: its words in their order, and nothing that acts or fetches.
 
 What is foreign is read in a child process with bounds: no page stops the server.
 """

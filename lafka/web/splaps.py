@@ -1,4 +1,4 @@
-"""Archived pages, shut in.
+"""Archived splash pages, shown in a frame in which they can do nothing.
 
 Archived HTML is a stranger's program: no script of it runs, no request leaves the browser because
 of it, and it is never taken for ours. What is shown is a neutral copy: elements and attributes of

@@ -1,4 +1,4 @@
-"""Values that pages and API tell: frozen, read from suwafs, paper WARCs and the index.
+"""The values that pages and API show: frozen, read from suwafs, paper WARCs and the index.
 
 Of a paper the suwaf and the WARC are asked themselves, so that a page is never behind; what came of
 asks, hosts and runs is the index's to say.

@@ -1,4 +1,4 @@
-"""Brings back of filesets and items what can be.
+"""Repairs damaged filesets and items, as far as that can be done.
 
 Tails rolled forward, summaries rebuilt, dead runs finished, descriptions written, parts that nobody
 goes on with removed. The checker says what is wrong and, afterwards, what is left; the writers

@@ -1,1 +1,1 @@
-"""Bundles, read where they lie, in bounded children."""
+"""Bundles (zip, tar), read where they lie, in child processes with bounds."""

@@ -1,4 +1,4 @@
-"""Brings back what can be: tails rolled forward, suwafs rebuilt, drafts and dead runs finished.
+"""Repairs papers as far as can be: tails rolled forward, suwafs rebuilt, drafts and runs finished.
 
 The checker says what is wrong and, afterwards, what is left; the writers mend, under the paper's
 lock, as the next crawl would. A paper is left as it is where bytes that were acknowledged are

@@ -1,1 +1,1 @@
-"""The meeting of walk and Scrapy: captures, arguments, pages read in children."""
+"""What joins the walk of a trail to Scrapy: captures, arguments, pages read in child processes."""
