@@ -226,6 +226,15 @@ def test_broken_chunks_end_the_reading_behind_a_head(coded: bytes) -> None:
     assert reader.feed(b"0\r\n\r\n") == ()
 
 
+@pytest.mark.parametrize("behind", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("more", [0, 1])
+def test_trailers_have_one_bound_however_they_are_cut(more: int, behind: int) -> None:
+    data = CHUNKED + b"0\r\nX: " + b"y" * (TRAILERS_MAX - 5 + more) + b"\r\n\r\n"
+    cut = len(data) - behind
+    reader, _, _ = read([data[:cut], data[cut:]])
+    assert (bool(reader.fault), reader.ended) == (bool(more), not more)
+
+
 def test_fields_are_unfolded_and_what_is_none_is_passed_over() -> None:
     data = OK + (
         b" before any\r\nX-Long: one\r\n two\r\n\tthree \r\nno colon\r\nOdd : 1\r\nBad Name: 2\r\n"
