@@ -298,6 +298,8 @@ class AnswerReader:
         if end == at:
             self.ended = True
             return end + 2
+        if end < 0 and data.startswith(b"\r", at) and len(data) == at + 1:
+            return -1  # of the empty line, which does not count
         missing = 2 - data.endswith(b"\r", at)
         size = self._trailers + (end + 2 if end >= 0 else len(data) + missing) - at
         if size > TRAILERS_MAX:
