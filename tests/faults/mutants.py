@@ -49,8 +49,8 @@ def _name(call: ast.Call) -> tuple[str, str]:
     return "", func.id if isinstance(func, ast.Name) else ""
 
 
-def _calls(node: ast.AST) -> Iterator[ast.Call]:
-    return (child for child in ast.walk(node) if isinstance(child, ast.Call))
+def _first_line(function: Function) -> int:
+    return min(node.lineno for node in (function, *function.decorator_list))
 
 
 @dataclass(slots=True)
@@ -63,21 +63,32 @@ class _Source:
     named: dict[str, list[tuple[ast.Call, Function | None]]] = field(default_factory=dict)
     """The calls by the names that they are made by."""
     imported: dict[str, tuple[str, str]] = field(default_factory=dict)
+    functions: list[Function] = field(default_factory=list)
+    """Its functions and methods, none inside another."""
+    methods: set[str] = field(default_factory=set)
+    """The names of methods among them."""
 
     @classmethod
     def read(cls, path: Path) -> _Source:
         source = cls(path, ast.parse(path.read_text("utf-8")))
-        for node in source.functions():
-            source.calls += ((call, node) for call in _calls(node))
-        inside = {id(call) for call, _ in source.calls}
-        source.calls += ((call, None) for call in _calls(source.tree) if id(call) not in inside)
-        for node in ast.walk(source.tree):
-            if isinstance(node, ast.ImportFrom) and node.module:
+        nodes = list(ast.walk(source.tree))
+        bodies = [source.tree.body, *(n.body for n in nodes if isinstance(n, ast.ClassDef))]
+        source.functions = [n for body in bodies for n in body if isinstance(n, Function)]
+        source.methods = {f.name for f in source.functions if f not in source.tree.body}
+        by_line = {
+            line: function
+            for function in source.functions
+            for line in range(_first_line(function), (function.end_lineno or 0) + 1)
+        }
+        for node in nodes:
+            if isinstance(node, ast.Call):
+                function = by_line.get(node.lineno)
+                source.calls.append((node, function))
+                source.named.setdefault(_name(node)[1], []).append((node, function))
+            elif isinstance(node, ast.ImportFrom) and node.module:
                 module = node.module.rpartition(".")[2]
                 for name in node.names:
                     source.imported[name.asname or name.name] = module, name.name
-        for call, function in source.calls:
-            source.named.setdefault(_name(call)[1], []).append((call, function))
         return source
 
     def calls_of(self, home: str, name: str) -> Iterator[tuple[ast.Call, Function | None]]:
@@ -94,17 +105,6 @@ class _Source:
     def is_library(self) -> bool:
         """The WARC library's writers of other files are not the store's."""
         return ROOT / "lafka" / "warc" in self.path.parents
-
-    def functions(self) -> Iterator[Function]:
-        """Its functions and methods, none inside another."""
-        bodies = [
-            self.tree.body,
-            *(n.body for n in ast.walk(self.tree) if isinstance(n, ast.ClassDef)),
-        ]
-        return (node for body in bodies for node in body if isinstance(node, Function))
-
-    def methods(self) -> set[str]:
-        return {f.name for f in self.functions() if f not in self.tree.body}
 
     def site(self, call: ast.Call) -> Site:
         last = call.end_lineno or call.lineno
@@ -125,8 +125,12 @@ def _only_syncs(names: Sequence[tuple[str, str]], wrappers: set[str]) -> bool:
 
 
 def _wrappers(sources: Sequence[_Source]) -> list[Function]:
-    functions = [function for source in sources for function in source.functions()]
-    left = {function: [_name(call) for call in _calls(function)] for function in functions}
+    left: dict[Function, list[tuple[str, str]]] = {}
+    for source in sources:
+        left |= {function: [] for function in source.functions}
+        for call, function in source.calls:
+            if function is not None:
+                left[function].append(_name(call))
     found: list[Function] = []
     while True:
         names = {function.name for function in found}
@@ -141,7 +145,7 @@ def _wrappers(sources: Sequence[_Source]) -> list[Function]:
 def _leads_to(source: _Source, call: ast.Call, home: _Source, function: Function) -> bool:
     """Whether *call*, in *source*, calls *function* of *home*."""
     owner, name = _name(call)
-    if name == function.name and name in home.methods():
+    if name == function.name and name in home.methods:
         return isinstance(call.func, ast.Attribute)
     if isinstance(call.func, ast.Attribute):
         return name == function.name and source.imported.get(owner, ("", ""))[1] == home.name
