@@ -34,19 +34,32 @@ def digest(data: bytes) -> str:
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
-def append(warc: Path, kind: str, block: bytes, **fields: str) -> None:
-    """Append a record made by hand; *fields* with ``_`` for ``-``."""
+def append(warc: Path, kind: str, block: bytes, **fields: str) -> str:
+    """Append a record made by hand; *fields* with ``_`` for ``-``. Return its id."""
     warc.parent.mkdir(parents=True, exist_ok=True)
     head = start(kind, uuid_urn(), "2026-11-20T10:11:12Z", FUTLI if kind != "warcinfo" else "")
     for name, value in fields.items():
         head.add(name.replace("_", "-"), value)
     with warc.open("ab") as file:
         file.write(Record(fields=head, block=block).to_bytes())
+    return head.first("WARC-Record-ID")
 
 
-def append_info(warc: Path, pid: str = PID) -> None:
-    body = Fields([("Paper-Id", pid), ("Futli", FUTLI)])
-    append(warc, "warcinfo", body.to_bytes(), Content_Type="application/warc-fields")
+def append_info(warc: Path, pid: str = PID, futli: str = FUTLI) -> str:
+    body = Fields([("Paper-Id", pid), *([("Futli", futli)] if futli else [])])
+    return append(warc, "warcinfo", body.to_bytes(), Content_Type="application/warc-fields")
+
+
+def test_a_capture_without_futli_is_of_what_it_asked_first(tmp_path: Path) -> None:
+    warc = tmp_path / "x.warc"
+    bare, other = append_info(warc, futli=""), append_info(warc, futli="http://other.example/")
+    for info in (other, bare, bare):
+        append(warc, "resource", b"x", WARC_Warcinfo_ID=info, Content_Type="text/plain")
+    infos = scanned(warc).infos
+    assert {name: info.futli for name, info in infos.items()} == {
+        bare: FUTLI,
+        other: "http://other.example/",
+    }
 
 
 @pytest.mark.parametrize("again", [False, True])
