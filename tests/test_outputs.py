@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import stat
@@ -85,6 +86,26 @@ def test_a_pipe_is_written_into(shell: Shell, tmp_path: Path, verb: str) -> None
     assert told.returncode == 0, told.stderr
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert (tmp_path / "got").stat().st_size
+
+
+@pytest.mark.parametrize("verb", ["futs", "futs --csv", "outcomes", "report", "futlis"])
+def test_a_name_in_gz_is_gzipped(shell: Shell, tmp_path: Path, verb: str) -> None:
+    plain, packed = tmp_path / "x.json", tmp_path / "x.json.gz"
+    for path in (plain, packed):
+        told = done(shell, verb, path)
+        assert told.returncode == 0, told.stderr
+    assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
+
+
+@pytest.mark.parametrize("verb", ["fut", "wacz", *TABLES])
+def test_what_has_a_form_of_its_own_is_never_gzipped(
+    shell: Shell, tmp_path: Path, verb: str
+) -> None:
+    path = tmp_path / "x.gz"
+    told = done(shell, verb, path)
+    assert told.returncode == 2
+    assert "is not gzipped, name it without .gz" in told.stderr
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("verb", TABLES)

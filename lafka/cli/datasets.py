@@ -128,7 +128,7 @@ def get(filesets: Filesets, args: list[str], version: str | None, output: str | 
     """Write a file that is held to *output*, else to standard output."""
     fileset_id, path = _two(args, "--get FILESET-ID PATH")
     stored = filesets.file(fileset_id, path, version)
-    write_output(output or STDOUT, stored.pieces())
+    write_output(output or STDOUT, stored.pieces(), as_is=True)
 
 
 def tell(filesets: Filesets, args: list[str], version: str | None) -> None:

@@ -8,7 +8,6 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 
 from scrapy.settings import BaseSettings
 from scrapy.spiderloader import get_spider_loader
@@ -18,11 +17,11 @@ from lafka.errors import BadArgument, printable
 from lafka.papers.crawling.arguments import HELPS, FutliArguments, scheme_of
 from lafka.papers.lists.faults import FaultKind, ListAccount, sentence
 from lafka.papers.lists.futlis import Line
-from lafka.papers.lists.rows import FORMATS
+from lafka.papers.lists.rows import FORMATS, bare
 from lafka.runs.sources import meant
 from lafka.runs.terminals import program
 from lafka.runs.validation import metrics_address, misspelt
-from lafka.storage.outputs import STDOUT, write_output
+from lafka.storage.outputs import STDOUT, ending_of, write_output
 
 LIST_OPTIONS = ("delimiter", "encoding", "pid", "url")
 
@@ -112,13 +111,13 @@ def check_list(settings: BaseSettings, given: Mapping[str, str], output: str | N
     arguments = FutliArguments.parse(settings, given, looked_at=False)
     scheme = scheme_of(settings, arguments.collection)
     account = ListAccount(scheme=scheme)
-    lines = arguments.lines(scheme)
     if output:
         mending = Mending(account, output)
+        lines = arguments.lines(scheme, passed=mending.pass_over)
         write_output(output, mending.pieces(lines))
         left_out = mending.left_out > 0
     else:
-        for line in lines:
+        for line in arguments.lines(scheme):
             account.add(line)
         left_out = bool(account.kinds)
     # Where the list itself goes to standard output, what is said of it must not.
@@ -130,17 +129,26 @@ def check_list(settings: BaseSettings, given: Mapping[str, str], output: str | N
 class Mending:
     """A list mended line by line: what is sound, then what is mended beyond doubt, each once.
 
-    It is JSON lines, CSV or tsv as *name* ends. A mended line has all that its line has.
+    It is JSON lines, CSV or tsv as *name* ends. A mended line has all that its line has, and
+    comments stay where they stood; JSON lines have none.
     """
 
     def __init__(self, account: ListAccount, name: str) -> None:
         self._account = account
-        ending = Path(name).suffix.lower()
-        self._by = FORMATS.get(ending, "\t") if name != STDOUT else "\t"
+        self._by = FORMATS.get(ending_of(name), "\t") if name != STDOUT else "\t"
         self.left_out = 0
         self._mended: list[tuple[Line, tuple[str, str]]] = []
         self._names: tuple[str, ...] = ()
         self._lost: dict[str, FaultKind] = {}
+        self._comments: list[bytes] = []
+        self._header_at: int | None = None  # how many comments stand above the header
+
+    def pass_over(self, data: bytes) -> None:
+        """Take a comment or a header of the list, which come before the line that follows them."""
+        if data.lstrip(b' "\t').startswith(b"#"):
+            self._comments.append(data + b"\n")
+        elif self._header_at is None:
+            self._header_at = len(self._comments)
 
     def pieces(self, lines: Iterable[Line]) -> Iterator[bytes]:
         """Yield the lines of the mended list."""
@@ -154,9 +162,8 @@ class Mending:
             elif line.futli is None:
                 self.left_out += 1
             elif not is_duplicate:
-                yield self._packed(line.pid_text.strip(), line.url_text, line)
-        if not self._names:
-            yield self._begun({})
+                yield self._packed(bare(line.pid_text), bare(line.url_text), line)
+        yield (b"" if self._names else self._begun({})) + self._stood()
 
     def _packed(self, pid: str, url: str, line: Line) -> bytes:
         fields = {"pid": pid, "futli": url, **line.others}
@@ -169,12 +176,23 @@ class Mending:
                 reason = f"{name!r} is left out: the first line has no such column"
                 kind = FaultKind(reason=reason, guess="", number=line.number)
                 self._lost.setdefault(name, kind).add(line.number, value)
-        return header + self._row(fields.get(name, "") for name in self._names)
+        return header + self._stood() + self._row(fields.get(name, "") for name in self._names)
+
+    def _stood(self) -> bytes:
+        """Return the comments that stand before what is written next."""
+        stood = b"".join(self._comments) if self._by else b""
+        self._comments.clear()
+        return stood
 
     def _begun(self, others: Mapping[str, str]) -> bytes:
         """Return the header, which has all columns of the first line that is written."""
         self._names = tuple(dict.fromkeys(("pid", "futli", "title", "restriction", *others)))
-        return self._row(self._names) if self._by else b""
+        if not self._by:
+            return b""
+        at = len(self._comments) if self._header_at is None else self._header_at
+        above = b"".join(self._comments[:at])
+        del self._comments[:at]
+        return above + self._row(self._names)
 
     def _row(self, fields: Iterable[str]) -> bytes:
         if self._by == "\t":

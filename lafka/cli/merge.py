@@ -152,7 +152,7 @@ class WaczCommand(ArchiveCommand):
         archive = self.archive()
         found = pieces(archive, _chosen(archive, args, opts))
         told = package(opts.title or "Papers of Lafka")
-        if path := file_at(opts.output):
+        if path := file_at(opts.output, never_gzipped="a WACZ"):
             packed = pack(found, path, told)
         else:
             with opened_stream(opts.output) as out:

@@ -98,7 +98,7 @@ def _flat(value: Any) -> Any:
 
 def _by_file(name: str, make: Callable[[Path], object]) -> None:
     """Put what *make* makes, in a folder beside it, at *name*."""
-    target = file_at(name)
+    target = file_at(name, never_gzipped="a database or Parquet file")
     if target is None:
         raise BadArgument(f"{name}: not a file; --parquet and --sqlite make one")
     with (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from lafka.archec.records import Records
@@ -16,6 +15,7 @@ from lafka.errors import BadArgument
 from lafka.reports import plots
 from lafka.reports.rendering import as_csv, as_html, as_json
 from lafka.reports.tables import Cell, Plot, PlotKind, ReportSpan, Table, TableReport
+from lafka.storage.outputs import ending_of
 
 FORMS = ("json", "csv", "html")
 Rows = Iterable[tuple[tuple[str, ...], Mapping[str, int]]]
@@ -37,7 +37,7 @@ class ObiReportOptions:
     @classmethod
     def of(cls, opts: Any) -> ObiReportOptions:
         """The options of the command; ``BadArgument`` where they make no sense."""
-        form = opts.format or Path(opts.output).suffix.lower().lstrip(".") or "json"
+        form = opts.format or ending_of(opts.output).lstrip(".") or "json"
         if form not in FORMS:
             raise BadArgument(f"{opts.output}: ends with none of .{', .'.join(FORMS)}")
         if opts.top < 1:

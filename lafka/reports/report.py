@@ -16,6 +16,7 @@ from lafka.reports import plots, questions, rot
 from lafka.reports.maintainers import as_atom, as_letter, differences, load_report
 from lafka.reports.rendering import as_csv, as_html, as_json, as_text
 from lafka.reports.tables import ReportSpan, Table, TableReport, as_of, bound, forget
+from lafka.storage.outputs import ending_of
 
 Question = Callable[[sqlite3.Connection, ReportSpan], Table]
 QUESTIONS: tuple[Question, ...] = (
@@ -152,7 +153,7 @@ class ReportOptions:
 
     @property
     def form(self) -> str:
-        return Path(self.output).suffix.lower()
+        return ending_of(self.output)
 
 
 def answer(db: sqlite3.Connection, asked: ReportOptions) -> bytes:

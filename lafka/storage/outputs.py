@@ -1,7 +1,8 @@
 """The one place where the output of a command goes: a file, standard output, a device or a pipe.
 
 What a user names with ``-o`` may be anything. A file appears whole or not at all, the file behind a
-link is replaced and the link stays, and what is no file is written into, never replaced.
+link is replaced and the link stays, and what is no file is written into, never replaced. What a
+command writes is gzipped where the name ends in ``.gz``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 import stat
 import sys
 import uuid
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +24,7 @@ from lafka.storage import drafts
 from lafka.storage.folders import DRAFT
 
 STDOUT = "-"
+GZIP = ".gz"
 # What ends a line for some readers, drives a terminal or hides in it; JSON may hold it as it is.
 _UNSAFE = re.compile(
     r"[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
@@ -55,12 +58,15 @@ def in_bytes(size: int) -> str:
     return f"{amount:,.0f} {unit}" if unit == "bytes" else f"{amount:,.1f} {unit}"
 
 
-def file_at(name: str) -> Path | None:
+def file_at(name: str, *, never_gzipped: str = "") -> Path | None:
     """Return the path of the file that *name* names, or that a link there leads to.
 
     The file may be missing yet. None for standard output (``-``), a device, a pipe or a socket:
-    such an output is written into. ``BadArgument`` for a folder, ``StorageTrouble``.
+    such an output is written into. ``BadArgument`` for a folder, and for a name in ``.gz`` where
+    *never_gzipped* says what is written; ``StorageTrouble``.
     """
+    if never_gzipped and name.lower().endswith(GZIP):
+        raise BadArgument(f"{name}: {never_gzipped} is not gzipped, name it without .gz")
     if name == STDOUT or _DESCRIPTOR.fullmatch(name):
         return None
     path = Path(name)
@@ -75,23 +81,38 @@ def file_at(name: str) -> Path | None:
     return path.resolve() if stat.S_ISREG(mode) else None
 
 
+def ending_of(name: str) -> str:
+    """Return the ending that tells the form of the output *name*, in lower case: ``.csv``."""
+    return Path(name.lower().removesuffix(GZIP)).suffix
+
+
 def new_draft(path: Path) -> Path:
     """Return a name beside *path* for its file until that is whole, as no other process has it."""
     return path.with_name(f"{DRAFT}{path.name}-{uuid.uuid4().hex}")
 
 
-def write_output(name: str, pieces: Iterable[bytes]) -> None:
+def write_output(name: str, pieces: Iterable[bytes], *, as_is: bool = False) -> None:
     """Write *pieces* to the output *name*; an empty name is standard output.
 
-    ``BadArgument`` for a folder. ``StorageTrouble`` where the disk refuses: a file that was there
-    is then as it was.
+    Gzipped where the name ends in ``.gz``, unless they are a file's own bytes, to be written
+    *as_is*. ``BadArgument`` for a folder. ``StorageTrouble`` where the disk refuses: a file that
+    was there is then as it was.
     """
     path = file_at(name or STDOUT)
+    if name.lower().endswith(GZIP) and not as_is:
+        pieces = _gzipped(pieces)
     if path is not None:
         drafts.replace(path, pieces, draft=new_draft(path))
         return
     with opened_stream(name or STDOUT) as stream:
         stream.writelines(pieces)
+
+
+def _gzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield *pieces* as gzip without a time, so that equal ones are equal files."""
+    packing = zlib.compressobj(wbits=31)
+    yield from map(packing.compress, pieces)
+    yield packing.flush()
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import subprocess
 from pathlib import Path
@@ -116,6 +117,28 @@ def test_a_mended_line_keeps_its_title_and_its_restriction(tmp_path):
     done = called("check-list", "list.csv", "--fix", "-o", "-", folder=tmp_path)
     mended = f"RePEc:abc:wpaper:1\thttps://example.org/1.pdf\t{title}\tsubscribers only"
     assert done.stdout.splitlines()[1:] == [mended]
+
+
+def test_comments_of_a_mended_list_stay_where_they_stood(tmp_path):
+    one, two = "RePEc:abc:wpaper:1", "RePEc:abc:wpaper:2"
+    (tmp_path / "list.csv").write_text(
+        "# of 2001\npid,url\n# the first, all of it\n"
+        f"{one},ttps://example.org/1.pdf\nno pid,x\n\n # then\n"
+        f"{two},https://example.org/2.pdf\n# end"
+    )
+    called("check-list", "list.csv", "--fix", "-o", "good.csv", folder=tmp_path)
+    assert (tmp_path / "good.csv").read_text().splitlines() == [
+        "# of 2001",
+        "pid,futli,title,restriction",
+        "# the first, all of it",
+        f"{one},https://example.org/1.pdf,,",
+        " # then",
+        f"{two},https://example.org/2.pdf,,",
+        "# end",
+    ]
+    called("check-list", "good.csv", "--fix", "-o", "good.jsonl.gz", folder=tmp_path)
+    lines = gzip.decompress((tmp_path / "good.jsonl.gz").read_bytes()).splitlines()
+    assert [json.loads(line)["pid"] for line in lines] == [one, two]
 
 
 def test_what_has_no_column_in_a_mended_list_is_told(tmp_path):

@@ -24,7 +24,7 @@ def hand_out(fut: StoredFut, output: str = STDOUT) -> None:
     ``<output>.damaged``, which replaces nothing. ``BadWarc`` where the digest is another.
     ``BadArgument``, ``StorageTrouble`` as in :mod:`lafka.storage.outputs`.
     """
-    path = file_at(output)
+    path = file_at(output, never_gzipped="a fut")
     if path is not None:
         _hand_out_file(fut, output, path)
         return

@@ -125,16 +125,24 @@ class FutliArguments:
             if close := getattr(lines, "close", None):
                 close()
 
-    def lines(self, scheme: Scheme, seen: Callable[[bytes], object] = len) -> Iterator[Line]:
+    def lines(
+        self,
+        scheme: Scheme,
+        seen: Callable[[bytes], object] = len,
+        passed: Callable[[bytes], object] = len,
+    ) -> Iterator[Line]:
         """The lines of the list; ``BadList`` at once where it cannot be opened.
 
-        *seen* is called with the bytes of the file as they are read. ``BadArgument`` for a fleet.
+        *seen* is called with the bytes of the file as they are read, *passed* with each comment and
+        header. ``BadArgument`` for a fleet.
         """
         if self.is_fleet:
             raise BadArgument("a fleet is no list: name a file, or - for standard input")
         # Unbuffered: Python aborts where a thread holds the lock of sys.stdin at the end.
         stdin = cast("BinaryIO", FileIO(0, closefd=False)) if self.input == "-" else None
-        return listfiles.read(self.input, scheme, stdin=stdin, seen=seen, options=self.options)
+        return listfiles.read(
+            self.input, scheme, stdin=stdin, seen=seen, passed=passed, options=self.options
+        )
 
     def archive(self) -> Archive:
         """The archive, made where there is none; ``BadArchive``."""

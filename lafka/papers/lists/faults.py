@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from lafka.errors import BadList, BadPid, HopelessList, printable
 from lafka.papers.lists.futlis import Line
-from lafka.papers.lists.rows import Jsonl, ListRow, beginning, verdict
+from lafka.papers.lists.rows import Jsonl, ListRow, bare, beginning, verdict
 from lafka.pids import SCHEMES, Scheme
 
 FIRST = 100
@@ -58,6 +58,11 @@ _Mend = Callable[[str], str] | None
 # What a URL that is none looks like, what it means and what it should be; the first that fits.
 _URLS: tuple[tuple[re.Pattern[str], str, _Mend], ...] = (
     (_NOTHING, "an empty value written out: leave such lines out", None),
+    (
+        re.compile(r"=[\w.]+\(\s*\"https?://", re.I),
+        "a formula of a spreadsheet: the link in it meant?",
+        _changed(r"^=[^\"]*\"([^\"]*)\".*$", r"\1"),
+    ),
     (
         re.compile(r"[\"'<“‘]"),
         "quotes or brackets around the URL: take them away, or name it .csv",
@@ -149,8 +154,9 @@ class ListAccount:
         if line.futli:
             self.hosts[line.futli.host] += 1
             self._add_twice(line.number, str(line.futli.pid), line.futli.url, text)
-            before = line.pid_text.strip().partition(":")[0]
-            if before != str(line.futli.pid).partition(":")[0]:
+            before = bare(line.pid_text).partition(":")[0]
+            after = str(line.futli.pid).partition(":")[0]
+            if before != after and before.lower() == after.lower():
                 self._note(
                     f"{before}: in other letters", line.number, f"{text}  as {line.futli.pid}"
                 )
@@ -241,7 +247,7 @@ def refuse_all_bad(name: str, lines: Iterable[Line], scheme: Scheme) -> None:
 
 def fault(line: Line, scheme: Scheme) -> Fault | None:
     """Return what is wrong with *line*, whose pid is of *scheme*; None if it is sound."""
-    pid, url = line.pid_text.strip(), line.url_text
+    pid, url = bare(line.pid_text), bare(line.url_text)
     if line.outcome not in _BAD:
         found = next(((what, mend) for sign, what, mend in _DOUBTS if sign.match(url)), None)
         if found is None:
@@ -250,7 +256,8 @@ def fault(line: Line, scheme: Scheme) -> Fault | None:
         return Fault(found[0], "", mended if mended and _is_sound(*mended, scheme) else None)
     # A reason begins with the pid that it is about; kinds are to be counted.
     reason = (line.problem or "").rpartition(": ")[2]
-    of_pid = _pid_guess(pid) if line.outcome == "bad-pid" else ""
+    is_pid = line.outcome == "bad-pid" and not reason.startswith("the line is no")
+    of_pid = _pid_guess(pid) if is_pid else ""
     guess, mended = _column_guess(pid, url) or (of_pid, None)
     if not guess and line.outcome == "bad-url":
         guess, mended = _url_guess(pid, url)

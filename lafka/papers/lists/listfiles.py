@@ -6,14 +6,16 @@ found by its first bytes, or named, and made that: ``lafka.papers.lists.shapes``
 ``lafka.papers.lists.rows`` says what each is.
 
 Each may be gzipped (``.gz``, known by its first bytes). Where the name does not tell the format,
-a first line that begins with ``{`` makes it jsonl, any other tsv. A BOM, CR, a header, blank
-lines and lines that begin with ``#`` are no lines of the list; each other line gets one verdict,
-whatever it holds. Spaces around a URL belong to the list; what stands between them is the
-futli, kept char by char. Memory is bounded by ``LONGEST_LINE``, however long the list.
+a first line that begins with ``{`` makes it jsonl, with ``[`` an array of JSON, any other tsv.
+A BOM, CR, a header, blank lines, what tables have above and below, and lines that begin with ``#``
+are no lines of the list; each other line gets one verdict, whatever it holds. Blanks, quotes and
+brackets around a URL belong to the list; what stands between them is the futli, kept char by char.
+Memory is bounded by ``LONGEST_LINE``, or ``LONGEST_ARRAY``, however long the list.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import sys
@@ -27,7 +29,15 @@ from typing import BinaryIO, NamedTuple
 
 from lafka.errors import BadList, BadPid, HopelessList
 from lafka.papers.lists.futlis import Line
-from lafka.papers.lists.rows import FORMATS, ColumnRows, Jsonl, ListRow, Rows, verdict
+from lafka.papers.lists.rows import (
+    FORMATS,
+    NO_LINE,
+    ColumnRows,
+    Jsonl,
+    ListRow,
+    Rows,
+    verdict,
+)
 from lafka.papers.lists.shapes import HEAD, ListOptions, shape_of
 from lafka.pids import Pid, Scheme
 from lafka.warc.format.compression import inflated
@@ -36,10 +46,13 @@ logger = logging.getLogger(__name__)
 
 LONGEST_LINE = 1 << 20
 """Bytes; a longer line is refused and read over."""
+LONGEST_ARRAY = 16 << 20
+"""Bytes; a longer array of JSON is read line by line, as JSON lines."""
 
 _CHUNK = 1 << 16
 BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
+_DOCUMENTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"%PDF-", b"{\\rtf")
 
 
 def _chunks(stream: BinaryIO, seen: Callable[[bytes], object]) -> Iterator[bytes]:
@@ -106,10 +119,13 @@ def _whole(
     return first
 
 
-def _verdicts(raw_lines: Iterable[_RawLine], rows: Rows, scheme: Scheme) -> Iterator[Line]:
+def _verdicts(raw_lines: Iterable[_RawLine], rows: Rows, form: _Form) -> Iterator[Line]:
+    scheme = form.scheme
     for number, raw, too_long in _records(raw_lines, rows):
-        data = (raw.removeprefix(BOM) if number == 1 else raw).rstrip(b"\r")
-        if data.lstrip(b" ")[:1] == b"#" or not data.strip():
+        data = raw.removeprefix(BOM).rstrip(b"\r")  # a list that was put behind another has one
+        if not data[:1].isalnum() and NO_LINE.fullmatch(text := data.decode("latin-1")):
+            if text.lstrip(' "\t').startswith("#"):
+                form.passed(data)
             continue
         if too_long:
             text = data[:200].decode("utf-8", "replace")
@@ -119,17 +135,23 @@ def _verdicts(raw_lines: Iterable[_RawLine], rows: Rows, scheme: Scheme) -> Iter
         row = rows.row(data.decode("utf-8", "surrogateescape"))
         if row:
             yield verdict(number, row, scheme)
+        else:
+            form.passed(data)
 
 
 _FOUND = ListOptions()
 
 
 class _Form(NamedTuple):
-    """The form of a list before it is read; ``mark`` is None where its name does not show it."""
+    """The form of a list before it is read; ``mark`` is None where its name does not show it.
+
+    ``passed`` is called with each comment and header that is read over.
+    """
 
     mark: str | None
     scheme: Scheme
     options: ListOptions
+    passed: Callable[[bytes], object]
 
 
 def read(
@@ -138,21 +160,23 @@ def read(
     *,
     stdin: BinaryIO | None = None,
     seen: Callable[[bytes], object] = len,
+    passed: Callable[[bytes], object] = len,
     options: ListOptions = _FOUND,
 ) -> Iterator[Line]:
     """The lines of the list *source* (``-``: standard input), each with its verdict.
 
-    *seen* is called with the bytes of the file as they are read, with all of them by the end.
-    *options* say what is not to be found by its first bytes.
+    *seen* is called with the bytes of the file as they are read, with all of them by the end,
+    *passed* with each comment and header, which are no lines of the list. *options* say what is
+    not to be found by its first bytes.
 
     The list is opened at once, and closed when the iterator ends or is closed. BadList, at
-    once: it is missing, a folder, not readable, or its name ends in no known format; while
-    reading: a gzip that is cut or damaged, or a disk that fails, after every whole line, or a
-    column that *options* name and the list has not.
+    once: it is missing, a folder, not readable, or a document of some program; while reading: a
+    gzip that is cut or damaged, or a disk that fails, after every whole line, or a column that
+    *options* name and the list has not.
     """
     if str(source) == "-":
         chunks = _chunks(stdin or sys.stdin.buffer, seen)
-        return _read("standard input", chunks, None, _Form(None, scheme, options))
+        return _read("standard input", chunks, None, _Form(None, scheme, options, passed))
     path = Path(source)
     try:
         # Closed by the iterator, which outlives this function.
@@ -161,7 +185,7 @@ def read(
         raise BadList(f"{path}: {reason(error)}") from None
     try:
         mark, gzipped = _format(path)
-        form = _Form(mark, scheme, options)
+        form = _Form(mark, scheme, options, passed)
         return _read(str(path), _chunks(stream, seen), stream, form, gzipped=gzipped)
     except BaseException:
         stream.close()
@@ -172,8 +196,6 @@ def _format(path: Path) -> tuple[str | None, bool]:
     """Return what parts the columns, None where the name does not tell, and whether it is gzip."""
     gzipped = path.suffix.lower() == ".gz"
     ending = Path(path.stem).suffix.lower() if gzipped else path.suffix.lower()
-    if ending not in FORMATS and not gzipped:
-        raise BadList(f"{path}: a list is called .tsv, .txt, .csv, .jsonl or .ndjson, or so .gz")
     return FORMATS.get(ending), gzipped
 
 
@@ -188,12 +210,14 @@ def _read(
     """Look at the first bytes, then hand over to the iterator."""
     head = b""
     try:
-        while len(head) < 2 and (chunk := next(chunks, b"")):
+        while len(head) < 5 and (chunk := next(chunks, b"")):
             head += chunk
     except OSError as error:
         raise BadList(f"{name}: {reason(error)}") from None
     if gzipped and not head.startswith(_GZIP):
         raise BadList(f"{name}: not gzip, as its name says")
+    if head.startswith(_DOCUMENTS):
+        raise BadList(f"{name}: a workbook or another document, not text: save it as CSV")
     data: Iterator[bytes] = chain([head], chunks)
     if head.startswith(_GZIP):
         data = inflated(data, _CHUNK)
@@ -208,7 +232,7 @@ def _shaped(name: str, chunks: Iterator[bytes], form: _Form) -> tuple[Iterator[b
         head += chunk
     mark = form.mark
     if mark is None:
-        mark = "" if head.lstrip(BOM + b" \r\n")[:1] == b"{" else "\t"
+        mark = "" if head.lstrip(BOM + b" \r\n")[:1] in (b"{", b"[") else "\t"
     try:
         shape = shape_of(head[:HEAD], mark, form.scheme, form.options)
     except HopelessList as error:
@@ -216,7 +240,24 @@ def _shaped(name: str, chunks: Iterator[bytes], form: _Form) -> tuple[Iterator[b
     if odd := str(shape):
         logger.warning("%s: read as it seems to be: %s", name, odd)
     rows = ColumnRows(shape.delimiter or mark, shape.columns) if mark else Jsonl()
-    return shape.lines_of(chain([head], chunks)), rows
+    data = shape.lines_of(chain([head], chunks))
+    is_array = not mark and head.lstrip(BOM + b"\0\xff\xfe \r\n")[:1] == b"["
+    return _array_lines(data) if is_array else data, rows
+
+
+def _array_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield what an array of JSON has, an item a line; *chunks* as they are if they are none."""
+    text = b""
+    for chunk in chunks:
+        text += chunk
+        if len(text) > LONGEST_ARRAY:
+            break
+    try:
+        items = json.loads(text.removeprefix(BOM))
+    except (ValueError, RecursionError):
+        yield from chain([text], chunks)
+        return
+    yield from (json.dumps(item).encode() + b"\n" for item in items)
 
 
 def _iterate(
@@ -232,7 +273,7 @@ def _iterate(
 
     try:
         data, rows = _shaped(name, chunks, form)
-        yield from _verdicts(counted(data), rows, form.scheme)
+        yield from _verdicts(counted(data), rows, form)
     except (zlib.error, EOFError, OSError) as error:
         raise BadList(f"{name}: {reason(error)} after line {reached}") from None
     finally:

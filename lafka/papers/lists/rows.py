@@ -35,6 +35,31 @@ TITLE_MAX = 500
 
 SEPARATOR = re.compile(r"sep=(?P<mark>.)", re.IGNORECASE)
 """The first line by which Excel is told what parts the columns."""
+NO_LINE = re.compile(
+    r"(?:\"\"|[\s\0\x1a,;|])*"
+    r"|(?=[+|:=\s]*-{3})[-+|:=\s]+"
+    r"|\s*\([0-9]+ rows?\)\s*"
+    r"|[\s\"]*#(?!https?://).*",
+    re.DOTALL,
+)
+"""What is no line of a list: nothing but delimiters, the rule of a table or the count below it, an
+editor's end of a file, a comment.
+"""
+_HIDDEN = "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff"
+_AROUND = {"<": ">", "'": "'", '"': '"', "#": "#", "“": "”", "„": "“", "‘": "’", "«": "»"}
+
+
+def bare(text: str) -> str:
+    """Return *text* without what editors put around a pid or a link: blanks, hidden letters, quotes
+    and brackets, and the marks of Access around a link.
+    """
+    text = text.strip()
+    if text.isascii() and text[:1].isalnum():  # as nearly all are
+        return text
+    while text != (stripped := text.strip(_HIDDEN).strip()):
+        text = stripped
+    is_within = len(text) > 1 and _AROUND.get(text[0]) == text[-1]
+    return bare(text[1:-1]) if is_within else text
 
 
 class ListRow(NamedTuple):
@@ -111,26 +136,38 @@ class ColumnRows:
 
     def __init__(self, mark: str, columns: Columns) -> None:
         self._strict = mark != "\t"
-        self._split = _splitter(mark) if self._strict else _split_tsv
+        self._split_record = _splitter(mark)
+        self._split = self._split_record if self._strict else _split_tsv
         self._columns = columns
-        self._is_first = True
+        self._left = columns.above + columns.has_header
+        self._header = ""
 
     def row(self, text: str) -> ListRow | None:
-        """The columns of a line, None for the header and for Excel's ``sep=;``."""
-        if self._is_first and SEPARATOR.fullmatch(text.strip('"')):
+        """The columns of a line, None for the header, again too, and for Excel's ``sep=;``."""
+        if not self._header and SEPARATOR.fullmatch(text.strip('"')):
             return None
-        is_header = self._is_first and self._columns.has_header
-        self._is_first = False
-        return None if is_header else self._checked(self._columns, self._split(text))
+        if self._left:
+            self._left -= 1
+            self._header = text
+            return None
+        if text == self._header and self._columns.has_header:
+            return None
+        self._header = self._header or "-"
+        split = self._split_record if "\n" in text else self._split
+        return self._checked(self._columns, split(text))
 
     def is_open(self, text: str) -> bool:
         """Return whether *text* ends within a quoted field that may go on in the next line."""
-        is_wide = self._strict and self._columns.has_header and self._columns.width > 2
-        return is_wide and '"' in text and self._split(text).open_quote
+        is_wide = self._columns.has_header and self._columns.width > 2
+        if not is_wide or '"' not in text:
+            return False
+        if self._strict:
+            return self._split(text).open_quote
+        return text.count('"') % 2 == 1 and text[text.rfind("\t") + 1 :].startswith('"')
 
     def is_record(self, text: str) -> bool:
         """Return whether *text* is one record, its pid and its link on lines of their own."""
-        split = self._split(text)
+        split = self._split_record(text)
         row = _row(self._columns, split.fields)
         is_whole = not split.open_quote and len(split.fields) == self._columns.width
         return is_whole and "\n" not in row.pid + row.url
@@ -248,7 +285,7 @@ def _as_escapes(text: str) -> str:
 
 def verdict(number: int, row: ListRow, scheme: Scheme) -> Line:
     """The line that *row* makes, a pid of *scheme* and a URL, or what is wrong with it."""
-    url = _as_escapes(row.url.strip(" \t\r\n"))
+    url = _as_escapes(row.url.strip(" \t\r\n"))  # as it was written
     others = {_as_escapes(name): _as_escapes(value) for name, value in row.others.items()}
     line = partial(Line, number=number, pid_text=_as_escapes(row.pid), url_text=url, others=others)
     try:
@@ -269,7 +306,7 @@ def _pid(row: ListRow, scheme: Scheme) -> Pid:
         raise BadPid(row.broken_pid)
     if not row.pid.isascii() and _SURROGATE.search(row.pid):
         raise BadPid("not UTF-8")
-    return scheme.pid(row.pid.strip())  # blanks at its ends, U+00A0 too, are no part of a pid
+    return scheme.pid(bare(row.pid))
 
 
 def _url(row: ListRow, url: str) -> str:
@@ -277,6 +314,7 @@ def _url(row: ListRow, url: str) -> str:
         raise BadUrl(row.broken_url)
     if not row.url.isascii() and _SURROGATE.search(row.url):
         raise BadUrl("not UTF-8")
+    url = bare(url)
     url = resolved(url) or url
     check_url(url)
     return url
@@ -308,6 +346,8 @@ class Columns(NamedTuple):
     has_header: bool = False
     is_guess: bool = False
     """True where contents tell, not names or the usual order."""
+    above: int = 0
+    """Lines above the header, such as a title."""
     names: tuple[str, ...] = ()
     """Of all columns where there are more than a pid and a URL, no name twice."""
 
@@ -322,6 +362,8 @@ class Columns(NamedTuple):
         if not self.is_guess:
             return ""
         header = "line 1 is its header, " if self.has_header else ""
+        if self.pid == self.url:
+            return f"{header}column {self.pid + 1} has its pids, which are asked for"
         return f"{header}column {self.pid + 1} has its pids, column {self.url + 1} its links"
 
 
@@ -333,6 +375,9 @@ def columns_of(
     *pid* and *url* name a column as the header does, or by number from 1; ``HopelessList`` where
     there is none. *by_comma*: what parts the columns may stand in a URL.
     """
+    if above := _above(lines):
+        below = columns_of(lines[above:], scheme, by_comma=by_comma, pid=pid, url=url)
+        return below._replace(above=above)
     if not lines:
         return Columns()
     first = [name.strip().lower() for name in lines[0]]
@@ -347,9 +392,9 @@ def columns_of(
     has_header = not any(map(_is_link, first)) and (is_named or is_header)
     body = lines[1:] if has_header else lines
     if is_named:
-        pid_at = max(named_pid, key=lambda at: (_pids(body, at, scheme), -at))
+        pid_at = max(named_pid, key=lambda at: (_pids(body, at, scheme), -_pages(body, at), -at))
         places = [at for at in named_url if at != pid_at] or named_url
-        url_at = max(places, key=lambda at: (_links(body, at), -at))
+        url_at = max(places, key=lambda at: (_links(body, at), "pdf" in first[at], -at))
         names = first if has_header else [""] * max(map(len, lines))
         columns = Columns(
             pid_at,
@@ -365,6 +410,17 @@ def columns_of(
     width = columns.width if by_comma else max(map(len, lines))
     header = lines[0] if columns.has_header else ()
     return columns._replace(names=_names(columns, header, width))
+
+
+def _above(lines: Sequence[Sequence[str]]) -> int:
+    """Return how many of *lines* stand above a header: each has one text, the header names more."""
+    filled = (sum(map(bool, map(str.strip, fields))) for fields in lines)
+    count = next((at for at, number in enumerate(filled) if number > 1), 0)
+    first = [name.strip().lower() for name in lines[count]] if count else []
+    named = _named(first, PID_NAMES, _PID_WORD), _named(first, URL_NAMES, _URL_WORD)
+    return (
+        count if all(named) and not any(_is_link(" ".join(above)) for above in lines[:count]) else 0
+    )
 
 
 def _names(columns: Columns, header: Sequence[str], width: int) -> tuple[str, ...]:
@@ -431,6 +487,12 @@ def _links(lines: Sequence[Sequence[str]], at: int) -> int:
     return sum(_is_link(_field(fields, at)) for fields in lines)
 
 
+def _pages(lines: Sequence[Sequence[str]], at: int) -> int:
+    """Return how many of *lines* have a link in the column *at* that is no DOI."""
+    fields = (_field(line, at) for line in lines)
+    return sum(_is_link(field) and "doi.org/" not in field for field in fields)
+
+
 def _by_contents(
     lines: Sequence[Sequence[str]],
     scheme: Scheme,
@@ -445,7 +507,8 @@ def _by_contents(
     """
     enough = max(1, _MOST * len(lines))
     width = max(map(len, lines), default=0)
-    links = _fitting([_links(lines, at) for at in range(width)], enough) or [
+    of_web = _fitting([_links(lines, at) for at in range(width)], enough)
+    links = of_web or [
         at
         for at in range(width)
         if sum(bool(_RESOLVED.match(_field(fields, at))) for fields in lines) >= enough
@@ -455,6 +518,8 @@ def _by_contents(
         for at in named or _fitting([_pids(lines, at, scheme) for at in range(width)], enough)
         if at not in links[:1] and len({_field(fields, at) for fields in lines}) > len(lines) / 2
     ]
+    if width == 1 and links and not of_web and _pids(lines, 0, scheme) >= enough:
+        return Columns(0, 0, has_header=has_header, is_guess=True)
     if not links or not pids or (by_comma and not _is_even(lines, links[0])):
         return Columns()
     pid, url = pids[0], links[0]

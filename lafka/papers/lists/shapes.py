@@ -17,15 +17,22 @@ from itertools import islice
 from typing import Literal, NamedTuple, Self
 
 from lafka.errors import BadArgument
-from lafka.papers.lists.rows import SEPARATOR, Columns, columns_of
+from lafka.papers.lists.rows import NO_LINE, SEPARATOR, Columns, columns_of
 from lafka.pids import Scheme
 
 HEAD = 1 << 16
 """Bytes by which a shape is told."""
 _LINES = 50
-_MARKED = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
-_NAMES = {"utf-16-le": "UTF-16", "utf-16-be": "UTF-16", "cp1252": "Windows-1252"}
-_LINK = re.compile(r"\s*(?:https?://|doi:|hdl:|arxiv:|10\.[0-9]{4,9}/)[^\s\"]+\s*", re.IGNORECASE)
+_MARKED = {
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+_NAMES = {code: code[:6].upper() for code in _MARKED.values()} | {"cp1252": "Windows-1252"}
+_LINK = re.compile(
+    r"[\s<'“#]*(?:https?://|doi:|hdl:|arxiv:|10\.[0-9]{4,9}/)[^\s\"]+\s*", re.IGNORECASE
+)
 _DELIMITERS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
 _WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
 
@@ -116,7 +123,7 @@ def _fields(lines: list[str], mark: str) -> list[list[str]]:
     """Return the fields of the records that begin *lines*, without comments and ``sep=;``."""
     is_tab = mark == "\t"
     quoting: Literal[0, 3] = csv.QUOTE_NONE if is_tab else csv.QUOTE_MINIMAL
-    listed = [line for line in lines if not line.startswith("#") and not SEPARATOR.fullmatch(line)]
+    listed = [line for line in lines if not (NO_LINE.fullmatch(line) or SEPARATOR.fullmatch(line))]
     reader = csv.reader(listed, delimiter=mark, quoting=quoting, skipinitialspace=True)
     records = islice(reader, _LINES)
     return [[field.strip('"') for field in fields] if is_tab else fields for fields in records]
@@ -130,8 +137,9 @@ def _ascii(fields: list[list[str]], places: tuple[int, int]) -> bool:
 
 def _encoding(head: bytes) -> str:
     """Return the encoding of *head*, empty for UTF-8 and for what is none of those known."""
-    if marked := _MARKED.get(head[:2]):
-        return marked
+    for mark, encoding in _MARKED.items():
+        if head.startswith(mark):
+            return encoding
     pairs = len(head) // 2
     for encoding, zeros in (("utf-16-le", head[1::2]), ("utf-16-be", head[0::2])):
         if pairs > 1 and zeros.count(0) > 0.8 * pairs:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from lafka.papers.lists.faults import ListAccount
+from lafka.papers.lists.faults import ListAccount, fault
 from lafka.papers.lists.listfiles import read
 from lafka.pids import SCHEMES
 
@@ -117,6 +118,43 @@ def editors() -> Iterator[Given]:
     yield Given("bars", "l.txt", sheet_of(pairs, " | ", "\n").encode(), HANDLES)
 
 
+def tables() -> Iterator[Given]:
+    """What stands around the lines of a list, and around a pid or a link."""
+    pairs = list(zip(HANDLES, LINKS, strict=True))
+    rows = [["Handle", "Link", "Year"], *([*pair, "2001"] for pair in pairs)]
+    whole = sheet(rows, ";")
+    ends = {"empty rows": ";;\r\n;;\r\n", "Ctrl-Z": "\x1a", "zeros": "\0" * 600, "twice": "\ufeff"}
+    for end, text in ends.items():
+        yield Given(f"end: {end}", "l.csv", (whole + text).encode("utf-8-sig"), HANDLES)
+    parts = sheet(rows[:3], ","), sheet([rows[0], *rows[3:]], ",")
+    both = b"".join(part.encode("utf-8-sig") for part in parts)
+    yield Given("two lists in one", "l.csv", both, HANDLES)
+    yield Given("a title above", "l.csv", f"Papers of 2001;;\r\n;;\r\n{whole}".encode(), HANDLES)
+    ruled = sheet_of(pairs, " | ", "\n")
+    for first, last in ((" pid | url\n-----+----\n", "(4 rows)\n"), ("pid | url\n---|:---\n", "")):
+        yield Given("a ruled table", "l.txt", (first + ruled + last).encode(), HANDLES)
+    long = [["Title", "Handle", "Link"], *(["Of\ntwo lines", *pair] for pair in pairs)]
+    yield Given("cells of two lines", "l.tsv", sheet(long, "\t").encode(), HANDLES)
+    for one, other in ("<>", "“”", "''", "##", "\u200b\u200b", "\u200e\ufeff"):
+        around = [(pid, f"{one}{link}{other}") for pid, link in pairs]
+        yield Given(
+            f"around: {one!r}", "l.csv", sheet(around, ";", quote_all=True).encode(), HANDLES
+        )
+        hidden = [(f"{one}{pid}{other}", link) for pid, link in pairs]
+        if one != "#":
+            yield Given(f"around: {one!r}", "l.tsv", sheet_of(hidden, "\t", "\n").encode(), HANDLES)
+    objects = [{"handle": pid, "url": link} for pid, link in pairs]
+    for name, indent in (("l.json", 2), ("l.jsonl", None)):
+        yield Given("array", name, json.dumps(objects, indent=indent).encode("utf-8-sig"), HANDLES)
+    for name in ("l.tab", "l", "l.csv.txt"):
+        yield Given("another ending", name, whole.encode(), HANDLES)
+    yield Given("UTF-32", "l.csv", whole.encode("utf-32"), HANDLES)
+    works = [[f"https://works.example/{pid}", f"https://doi.org/{doi}", link] for doi, (pid, link)
+             in zip(DOIS, pairs, strict=True)]  # fmt: skip
+    data = sheet([["id", "doi", "pdf_url"], *works], ",").encode()
+    yield Given("OpenAlex", "l.csv", data, [f"doi:{doi}" for doi in DOIS], "any")
+
+
 def sheet_of(pairs: list[tuple[str, str]], mark: str, end: str) -> str:
     return "".join(f"{one}{mark}{other}{end}" for one, other in pairs)
 
@@ -132,7 +170,25 @@ def is_right(path: Path, given: Given) -> bool:
 
 
 def test_a_hundred_lists_are_read_as_they_are_meant(tmp_path: Path) -> None:
-    lists = [*excel(), *other_sheets(), *managers(), *editors()]
+    lists = [*excel(), *other_sheets(), *managers(), *editors(), *tables()]
     wrong = [one.program for one in lists if not is_right(tmp_path / one.name, one)]
     assert len(lists) >= 100
     assert len(wrong) <= 0.05 * len(lists), wrong
+
+
+def test_a_list_of_dois_alone_is_asked_for_at_their_resolver(tmp_path: Path) -> None:
+    path = tmp_path / "l.txt"
+    path.write_text("".join(f"{doi}\n" for doi in DOIS))
+    futlis = [line.futli for line in read(path, SCHEMES["any"])]
+    found = [(str(futli.pid), futli.url) for futli in futlis if futli]
+    assert found == [(f"doi:{doi}", f"https://doi.org/{doi}") for doi in DOIS]
+
+
+def test_a_formula_is_no_link_and_its_link_is_meant(tmp_path: Path) -> None:
+    path = tmp_path / "l.csv"
+    rows = [["pid", "url"], [HANDLES[0], f'=HYPERLINK("{LINKS[0]}";"text")']]
+    path.write_text(sheet(rows, ","))
+    (line,) = read(path, SCHEMES["RePEc"])
+    found = fault(line, SCHEMES["RePEc"])
+    assert found is not None
+    assert found.mended == (HANDLES[0], LINKS[0])
