@@ -55,10 +55,13 @@ def test_requests_to_a_dead_host_fail_with_its_cause_and_only_robots_is_tried():
     assert report["log"].count("cannot be had") == 1
 
 
-def test_concurrent_first_requests_share_one_fetch():
-    with hosts({"/robots.txt": Answer(body=b"User-agent: *\nDisallow: /3\n")}) as [host]:
+def test_concurrent_first_requests_share_one_fetch_by_the_name_that_is_set():
+    rules = b"User-agent: *\nDisallow: /4\n\nUser-agent: named\nDisallow: /3\n"
+    with hosts({"/robots.txt": Answer(body=rules)}) as [host]:
         report = crawl(
-            [{"url": f"{host.url}/{n}"} for n in range(6)], CONCURRENT_REQUESTS_PER_DOMAIN=6
+            [{"url": f"{host.url}/{n}"} for n in range(6)],
+            CONCURRENT_REQUESTS_PER_DOMAIN=6,
+            ROBOTSTXT_USER_AGENT="named/2",
         )
     assert host.paths().count("/robots.txt") == 1
     assert [r["asked"] for r in report["results"] if "error" in r] == [host.url + "/3"]
