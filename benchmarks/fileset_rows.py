@@ -8,8 +8,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from benchmarks import runs
@@ -36,7 +37,23 @@ class Bench:
         return max(2, int(full * self.scale * (1 / 20 if self.small else 1)))
 
     def best(self, ways: Mapping[str, Way]) -> dict[str, Run]:
-        """Of interleaved rounds each way's quickest; each run has a new folder, removed after."""
+        """Of interleaved rounds each way's quickest."""
+        rounds = self._rounds(ways)
+        return {name: min(took, key=lambda run: run.wall) for name, took in rounds.items()}
+
+    def medians(self, ways: Mapping[str, Way]) -> dict[str, Run]:
+        """Of interleaved rounds the median of each way's CPU and of its time by the clock."""
+        return {
+            name: replace(
+                took[0],
+                cpu=median(run.cpu for run in took),
+                wall=median(run.wall for run in took),
+            )
+            for name, took in self._rounds(ways).items()
+        }
+
+    def _rounds(self, ways: Mapping[str, Way]) -> dict[str, list[Run]]:
+        """What interleaved rounds took; each run has a new folder, removed after."""
         found: dict[str, list[Run]] = {name: [] for name in ways}
         for turn in range(self.rounds):
             for number, (name, way) in enumerate(ways.items()):
@@ -45,7 +62,7 @@ class Bench:
                 found[name].append(way(folder))
                 shutil.rmtree(folder)
                 print(f"{name}: {found[name][-1].wall:.1f} s", file=sys.stderr, flush=True)
-        return {name: min(took, key=lambda run: run.wall) for name, took in found.items()}
+        return found
 
 
 def shell(script: str, folder: Path, more: Mapping[str, str], *args: object) -> Run:

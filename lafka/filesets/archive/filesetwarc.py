@@ -25,6 +25,7 @@ from lafka.filesets.archive.contents import (
     place_of,
 )
 from lafka.filesets.model.summaries import FilesetSummary
+from lafka.storage.folders import sync_folder
 from lafka.storage.keeping.contents import (
     Conversion,
     OriginalRecord,
@@ -218,6 +219,7 @@ class FilesetWarc(SummarisedWarc[FilesetContents]):
         self._turn = threading.Lock()
         self._is_open = True
         self.is_behind = False  # what was appended is not committed yet
+        self.unsynced: set[Path] = set()  # folders with names of files that it tells of
 
     @classmethod
     def locked(
@@ -317,6 +319,9 @@ class FilesetWarc(SummarisedWarc[FilesetContents]):
     def _commit(self, group: FilesetGroup) -> None:
         was_behind, self.is_behind = self.is_behind, False
         try:
+            while self.unsynced:
+                with StorageTrouble.at(folder := self.unsynced.pop()):
+                    sync_folder(folder)
             done(self.writing(group, sync=True))
         except StorageTrouble:
             if was_behind:  # nobody knows what of it came to the disk

@@ -201,9 +201,14 @@ class Storing:
         cdx, revisit_cdx = (None, told) if revisits else (told, None)
         return Kept(status=FileStatus.SUCCESS, cdx=cdx, revisit_cdx=revisit_cdx)
 
-    def keep_item(self, want: Keep, captures: list[Exchanges], place: ItemPlace,
-                  ranges: list[tuple[int, int]], *, later: bool = False) -> Kept:  # fmt: skip
-        """Note that the file of *want* stands in an item; *ranges*: bytes that each capture had."""
+    def keep_item(
+        self, want: Keep, captures: list[Exchanges], place: ItemPlace,
+        ranges: list[tuple[int, int]], *, unsynced: Path | None = None,
+    ) -> Kept:  # fmt: skip
+        """Note that the file of *want* stands in an item; *ranges*: bytes that each capture had.
+
+        *unsynced*: the folder of its name, which is to be synced and the note committed later.
+        """
 
         def planned(group: FilesetGroup) -> None:
             self._begin(group)
@@ -212,7 +217,9 @@ class Storing:
             more = {"item": place.item, "name": place.name}
             self._note_files(group, want, more, ranges=ranges, decoded=want.decoded)
 
-        self._warc.append(planned, later=later)
+        if unsynced is not None:
+            self._warc.unsynced.add(unsynced)
+        self._warc.append(planned, later=unsynced is not None)
         self._begun = True
         return Kept(status=FileStatus.SUCCESS, path=f"{place.item}/{place.name}")
 

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from lafka.capture.logged import LoggedExchange
 from lafka.errors import BadHttp, StorageTrouble
@@ -21,7 +22,7 @@ from lafka.filesets.crawling.answers import BundleReader, Came, framing_trouble
 from lafka.filesets.model.asks import Fetch, FetchBundle, Fetched
 from lafka.filesets.model.bundles import BundleLimits
 from lafka.filesets.model.manifests import FileFacts, compare, facts_of
-from lafka.filesets.model.types import OTHER_DIGESTS, FileStatus
+from lafka.filesets.model.types import OTHER_DIGESTS, FilesetManifestFile, FileStatus
 from lafka.filesets.targets.folder import SYNC_SECONDS, PartFile
 from lafka.filesets.targets.item import DownloadStep, Part, begun, step_after
 from lafka.politeness.failures import is_final
@@ -31,7 +32,8 @@ HIGH = 16 << 20
 LOW = 4 << 20
 """Bytes that may wait to be written; the connection is stopped above the first until the second."""
 TOGETHER = 1 << 20
-"""Bytes that are handed to the writer at once: TLS brings 16 KiB, and each would wake it."""
+"""Bytes that are handed to the writer at once: TLS brings 16 KiB, and each would wake it. A file
+that has no more is written when all of it is there."""
 _AGAIN = (408, 425, 429)
 
 logger = logging.getLogger(__name__)
@@ -62,6 +64,8 @@ class PartSink:
         self._resume: Callable[[], object] = bool
         self._trouble: StorageTrouble | None = None
         self._thread: threading.Thread | None = None
+        self._has_begun = False
+        self._is_small = isinstance(want, Fetch) and is_small(want.file)
 
     # ---- In the reactor's thread
 
@@ -78,6 +82,11 @@ class PartSink:
 
     def begin(self, pause: Callable[[], object], resume: Callable[[], object]) -> None:
         self._pause, self._resume = pause, resume
+        self._has_begun = True
+        if not self._is_small:
+            self._start()
+
+    def _start(self) -> None:
         self._thread = threading.Thread(target=self._work, name="lafka-part", daemon=True)
         self._thread.start()
 
@@ -92,6 +101,8 @@ class PartSink:
             self._gathered_size += len(data)
             if self._gathered_size >= TOGETHER:
                 self._hand_on()
+                if self._thread is None:  # it is longer than its platform says
+                    self._start()
         if pauses:
             self._pause()
 
@@ -155,17 +166,25 @@ class PartSink:
 
         *is_whole*: it is all of the file, which gets its name next.
         """
-        if self._thread is not None:
+        if self._has_begun:
             with self._lock:
                 self._hand_on()
                 self._waiting.put(None)
-            self._thread.join()
+            if self._thread is not None:
+                self._thread.join()
+            else:
+                self._work()
         if self._trouble is not None:
             with suppress(StorageTrouble):  # what was written before may do all the same
                 self._file.sync()
             raise self._trouble
-        if self._thread is not None:
+        if self._has_begun:
             self._file.sync(is_whole=is_whole)
+
+
+def is_small(file: FilesetManifestFile) -> bool:
+    """Return whether *file* is written when all of it is there, by what its platform says."""
+    return file.size is not None and file.size <= TOGETHER
 
 
 def _first(status: int) -> DownloadStep:
@@ -177,13 +196,15 @@ class Way:
     """The parts of a crawl that a download needs.
 
     ``get`` asks with these header fields and this sink; ``aside`` works in a thread; ``call`` in
-    the reactor's. ``moved`` is called, in a thread, when more bytes are synced.
+    the reactor's. ``moved`` is called, in a thread, when more bytes are synced; ``look`` looks into
+    a file that is whole, as :func:`looked_into`.
     """
 
     get: Callable[[dict[str, str], PartSink], Awaitable[Came]]
-    aside: Callable[..., Awaitable[object]]
+    aside: Callable[..., Awaitable[Any]]
     call: Callable[[Callable[[], object]], object]
     moved: Callable[[], object]
+    look: Callable[[Fetched, Fetch | FetchBundle, PartFile], Fetched]
     told: Callable[[str], str]
     tries: int
 
@@ -197,37 +218,56 @@ class Download:
     ranges: list[tuple[int, int]] = field(default_factory=list)
 
     async def run(self, want: Fetch | FetchBundle, way: Way) -> Fetched:
-        """Fetch what is missing; ``tries`` requests without a further byte end it."""
-        left, came, status = way.tries, None, 200
+        """Fetch what is missing, and look into it; ``tries`` requests without a further byte end
+        it.
+        """
+        left, status = way.tries, 200
         while not self.file.part.is_whole:
             before = self.file.size
             sink = PartSink(self.file, want, way)
-            is_whole = False
             try:
                 came = await way.get(self.file.part.headers(), sink)
-                is_whole = not _trouble(came, sink)[0]
-            finally:
-                await way.aside(sink.finish, is_whole)
-            self._note(came, sink)
+            except BaseException:
+                await way.aside(sink.finish)
+                raise
             status = sink.status or status
-            if came.last is not None and came.last.too_big:
-                return _failed(FileStatus.TOO_LARGE_FILE, want, "more bytes than are allowed")
             word, sentence = _trouble(came, sink)
             if not word:
-                break
+                found: Fetched = await way.aside(self._finished, want, way, sink, came, status)
+                self._note(came, sink)
+                return found
+            await way.aside(sink.finish)
+            self._note(came, sink)
             if sink.step is DownloadStep.ASK_ANEW:
                 await way.aside(self.file.begin, Part(url=want.url))
             left = way.tries if self.file.size > before else left - 1
             if left <= 0 or _is_final(came, sink):
                 return _given_up(came, want, sentence)
             logger.info("%s: broken off at byte %d: %s", want.url, self.file.size, sentence)
-        return Fetched(
+        whole: Fetched = await way.aside(self._finished, want, way, None, None, status)
+        return whole
+
+    def _finished(
+        self,
+        want: Fetch | FetchBundle,
+        way: Way,
+        sink: PartSink | None,
+        came: Came | None,
+        status: int,
+    ) -> Fetched:
+        """Have all of it on the disk, and look into it. In a thread."""
+        if sink is not None:
+            sink.finish(is_whole=True)
+        if came is not None and came.last is not None and came.last.too_big:
+            return _failed(FileStatus.TOO_LARGE_FILE, want, "more bytes than are allowed")
+        fetched = Fetched(
             status=FileStatus.SUCCESS,
             url=way.told(came.last.url) if came and came.last else want.url,
             dt=came.moment() if came and came.hops.exchanges else self.file.moment(),
             http_status=status,
             facts=self.file.facts(),
         )
+        return way.look(fetched, want, self.file)
 
     def _note(self, came: Came, sink: PartSink) -> None:
         if came.hops.exchanges:

@@ -17,7 +17,14 @@ import msgspec
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.storing import ItemPlace, Storing, held_version
 from lafka.filesets.crawling.answers import Came, is_shared
-from lafka.filesets.crawling.downloads import Download, PartSink, Way, looked_into, others_of
+from lafka.filesets.crawling.downloads import (
+    Download,
+    PartSink,
+    Way,
+    is_small,
+    looked_into,
+    others_of,
+)
 from lafka.filesets.crawling.services import Shop, Wanted
 from lafka.filesets.model.asks import Claim, Fetch, FetchBundle, Fetched, Keep, Kept
 from lafka.filesets.model.manifests import FileFacts, compare
@@ -95,54 +102,62 @@ class ItemStore:
         self._moved = moved
         self._download: Download | None = None
         self._wanted: FilesetManifestFile | None = None
-        self._made = False
+        self._there: set[Path] | None = None  # when the item was made; None before
 
     async def fetch(self, want: Fetch | FetchBundle, wanted: Wanted) -> Fetched:
         """Have the file in a part of the item; it is on the disk already where a kill left it."""
         path = want.file.path if isinstance(want, Fetch) else BUNDLE
         self._wanted = want.file if isinstance(want, Fetch) else None
-        try:
-            fetched = await self._shop.wire.aside(self._taken_up, want, path)
-        except (ForeignItem, TargetTrouble) as error:
-            status = FileStatus.ERROR_ARCHIVEORG_UPLOAD
-            return Fetched(status=status, url=want.url, trouble=str(error))
+        fetched = None
+        part = PartFile(self.folder.final(path), others_of(want))
+        if self._is_nowhere(want, part):
+            self._download = Download(part)
+        else:
+            try:
+                fetched = await self._shop.wire.aside(self._taken_up, want, part)
+            except (ForeignItem, TargetTrouble) as error:
+                status = FileStatus.ERROR_ARCHIVEORG_UPLOAD
+                return Fetched(status=status, url=want.url, trouble=str(error))
         assert self._download is not None
         if fetched is None:
             fetched = await self._download.run(want, self._way(wanted))
             self.fetched_bytes += sum(end - start for start, end in self._download.ranges)
             shared = any(map(is_shared, self._download.captures))
             fetched = replace(fetched, shared=shared)
-        looked: Fetched = await self._shop.wire.aside(
-            looked_into,
-            fetched,
-            want,
-            self._download.file,
-            self._shop.children,
-            self._shop.bundle_limits,
-        )
-        return looked
-
-    def _taken_up(self, want: Fetch | FetchBundle, path: str) -> Fetched | None:
-        """Have the part that the file is to come into; the file where it need not come."""
-        if not self._made:
-            self.folder.make()
-            self._made = True
-        if want.again and self._download is not None:  # what came before was something else
-            self._download.file.drop()
-        final = self.folder.final(path)
-        self._download = Download(PartFile(final, others_of(want)))
-        fetched = None if want.again else self._on_disk(final, want)
-        if fetched is None:
-            self._download.file.take_up(want.url)
         return fetched
 
-    def _on_disk(self, final: Path, want: Fetch | FetchBundle) -> Fetched | None:
+    def _is_nowhere(self, want: Fetch | FetchBundle, part: PartFile) -> bool:
+        """Return whether *want* is a small file of which nothing is on the disk."""
+        if self._there is None or isinstance(want, FetchBundle) or want.again:
+            return False
+        return is_small(want.file) and self._there.isdisjoint((part.final, *part.paths))
+
+    def _taken_up(self, want: Fetch | FetchBundle, part: PartFile) -> Fetched | None:
+        """Have the part that the file is to come into; the file where it need not come."""
+        if self._there is None:
+            self.folder.make()
+            self._there = set(self.folder.path.rglob("*"))
+        if want.again and self._download is not None:  # what came before was something else
+            self._download.file.drop()
+        self._download = Download(part)
+        fetched = None if want.again else self._on_disk(part, want)
+        if fetched is None:
+            part.take_up(want.url)
+        return fetched
+
+    def _on_disk(self, part: PartFile, want: Fetch | FetchBundle) -> Fetched | None:
         """The file where it has its final name, but no note yet; None to ask for it."""
+        final = part.final
         if isinstance(want, FetchBundle) or want.anew or not final.exists():
             return None
         facts, status = facts_on_disk(final, others_of(want)), FileStatus.SUCCESS
         moment = moment_of(final)
-        return Fetched(status=status, url=want.url, dt=moment, http_status=200, facts=facts)
+        found = Fetched(status=status, url=want.url, dt=moment, http_status=200, facts=facts)
+        return self._look(found, want, part)
+
+    def _look(self, fetched: Fetched, want: Fetch | FetchBundle, file: PartFile) -> Fetched:
+        shop = self._shop
+        return looked_into(fetched, want, file, shop.children, shop.bundle_limits)
 
     def _way(self, wanted: Wanted) -> Way:
         shop = self._shop
@@ -156,6 +171,7 @@ class ItemStore:
             aside=shop.wire.aside,
             call=shop.wire.call,
             moved=self._moved,
+            look=self._look,
             told=shop.bases.told,
             tries=shop.tries,
         )
@@ -175,7 +191,7 @@ class ItemStore:
         def named() -> Kept | None:
             file = download.file
             comes = file.path.exists() or not final.exists()
-            if comes and not file.keep(final, undone=want.decoded):
+            if comes and not file.keep(final, undone=want.decoded, later=later):
                 there = facts_on_disk(final)
                 if self._is_rotten(there, want, store.digests(place)):
                     logger.warning("%s/%s: it had rotted and is replaced", item, name)
@@ -189,7 +205,8 @@ class ItemStore:
             if (trouble := named()) is not None:
                 return trouble
             captures, ranges = download.captures, download.ranges
-            kept = store.keep_item(want, captures, place, ranges, later=later)
+            unsynced = final.parent if later else None
+            kept = store.keep_item(want, captures, place, ranges, unsynced=unsynced)
             if isinstance(folder, BucketItem):
                 folder.sent(want.file.path)
             return kept

@@ -18,8 +18,6 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote, unquote
 
-from tldextract import TLDExtract
-
 from lafka.filesets.model.asks import JSON, Answer, Ask, Asking, Resource
 from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.pages import HtmlBiblio
@@ -288,11 +286,12 @@ def _own(url: str | None, file: str, item: FilesetPlatformItem) -> str | None:
 
 
 @cache
-def _suffixes() -> TLDExtract:
+def _suffixes() -> Any:
+    from tldextract import TLDExtract  # noqa: PLC0415  it brings an HTTP client of its own
+
     return TLDExtract(cache_dir=None, suffix_list_urls=())
 
 
 def _registrable(host: str) -> str:
     """The registrable domain of *host*, or the host where there is none (an address, localhost)."""
-    found = _suffixes()(host)
-    return found.top_domain_under_public_suffix or host
+    return str(_suffixes()(host).top_domain_under_public_suffix or host)

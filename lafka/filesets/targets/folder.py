@@ -143,8 +143,9 @@ class ItemFolder:
             return
         bundle = self.path / FILES / BUNDLE
         finals = [self.path / name for name in self.description.files.values()]
+        there = set(self.path.rglob("*"))
         for final in (bundle, *finals):
-            self._drop(PartFile(final).paths)
+            self._drop(there.intersection(PartFile(final).paths))
         with StorageTrouble.at(self.path):
             for folder in {final.parent for final in finals}:
                 sync_folder(folder)
@@ -166,6 +167,8 @@ class PartFile:
         self._others = tuple(others)
         self._digester = Digester(self._others)
         self._fd = -1
+        self._noted = False
+        self._drops = self.paths
         self._synced = 0
         self._synced_at = 0.0
         self.part = Part(url="")
@@ -186,15 +189,19 @@ class PartFile:
         ``StorageTrouble``.
         """
         with StorageTrouble.at(self.path):
-            make_folders(self.path.parent)
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            self._fd = os.open(self.path, flags, 0o666)
+            self._open()
+            self._noted = self._told.exists()
             self.part = self._known(url)
             os.ftruncate(self._fd, self.part.offset)
             self._digester = Digester(self._others)
             for piece in _pieces(self._fd, self.part.offset):
                 self._digester.feed(piece)
             self._synced, self._synced_at = self.part.offset, monotonic()
+
+    def _open(self) -> None:
+        make_folders(self.path.parent)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._fd = os.open(self.path, flags, 0o666)
 
     def _known(self, url: str) -> Part:
         try:
@@ -208,10 +215,15 @@ class PartFile:
         """Begin anew with the file that *part* tells of.
 
         What was told of the one before goes first, for good: it would be believed of this one.
+        Where it was never taken up, there is nothing of it.
         """
         with StorageTrouble.at(self.path):
-            if self._told.exists():
+            if self._fd < 0:
+                self._open()
+                self._drops = (self.path,)
+            if self._noted:
                 self._told.unlink()
+                self._noted = False
                 sync_folder(self._told.parent)
             os.ftruncate(self._fd, 0)
         self.part = part
@@ -236,7 +248,7 @@ class PartFile:
 
         *is_whole*: it gets its name next, so that one that came within one sync needs no note.
         """
-        if self.size == self.part.offset and self._told.exists():
+        if self.size == self.part.offset and self._noted:
             return
         with StorageTrouble.at(self.path):
             if os.fstat(self._fd).st_size < self.size:
@@ -244,7 +256,8 @@ class PartFile:
             os.fdatasync(self._fd)
         self._synced, self._synced_at = self.size, monotonic()
         self.part = self.part.at(self.size)
-        if not is_whole or self._told.exists():
+        if not is_whole or self._noted:
+            self._noted, self._drops = True, self.paths
             drafts.replace(self._told, [self.part.to_bytes()])
 
     def moment(self) -> str:
@@ -267,10 +280,11 @@ class PartFile:
         if fd >= 0:
             os.close(fd)
 
-    def keep(self, final: Path | None = None, *, undone: bool = False) -> bool:
+    def keep(self, final: Path | None = None, *, undone: bool = False, later: bool = False) -> bool:
         """Give the part its final name, durably; False where another file has it.
 
-        *undone*: the file is what the part's content coding hides.
+        *undone*: the file is what the part's content coding hides. *later*: the caller syncs the
+        folder of the name.
         """
         final = final or self.final
         with StorageTrouble.at(final):
@@ -281,7 +295,9 @@ class PartFile:
                 sync_folder(final.parent)
             else:
                 try:
-                    drafts.link(self.path, final)
+                    os.link(self.path, final)
+                    if not later:
+                        sync_folder(final.parent)
                 except FileExistsError:
                     return False
             self.drop()
@@ -300,7 +316,7 @@ class PartFile:
         """Have no part any more."""
         self.close()
         with StorageTrouble.at(self.path):
-            for path in self.paths:
+            for path in self._drops:
                 path.unlink(missing_ok=True)
 
     def set_aside(self) -> Path:

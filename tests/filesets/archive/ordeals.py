@@ -20,7 +20,7 @@ from lafka.filesets.model.asks import Keep
 from lafka.filesets.model.manifests import facts_of, filled
 from lafka.filesets.model.types import FilesetManifestFile, IngestStrategy
 from lafka.filesets.targets.folder import PartFile, facts_on_disk
-from lafka.filesets.targets.item import ItemDescription
+from lafka.filesets.targets.item import ItemDescription, Part
 from tests.faults import forks
 from tests.faults.forks import Run, in_child
 from tests.faults.storecalls import Plan
@@ -73,22 +73,31 @@ class Work(Store):
         for path, body in BODIES.items():
             if known is not None and path in known.files:
                 continue
-            final = item.final(path)
+            final, later = item.final(path), path != next(iter(BODIES))
             if not final.exists() or facts_on_disk(final).digests != facts_of([body]).digests:
-                self.fetch(final, body)
+                self.fetch(final, body, later=later)
             elif (part := PartFile(final)).path.exists():  # as the item's store does
                 part.drop()
             file = filled(FilesetManifestFile(path=path), facts_of([body]))
             place = ItemPlace(item="an-item", name=item.name_of(path))
-            later = path != next(iter(BODIES))
-            storing.keep_item(Keep(file=file), [], place, [], later=later)
+            unsynced = final.parent if later else None
+            storing.keep_item(Keep(file=file), [], place, [], unsynced=unsynced)
         item.finish()
         ended(self, storing)
         self.acknowledge(ITEM_ID)
 
-    def fetch(self, final: Path, body: bytes) -> None:
-        """Have *body* in a part, half of it at a time, and give it its name once it is verified."""
+    def fetch(self, final: Path, body: bytes, *, later: bool) -> None:
+        """Have *body* in a part, half of it at a time, and give it its name once it is verified.
+
+        *later*: it is small, and written at once where nothing is there of it.
+        """
         part = PartFile(final)
+        if later and not any(path.exists() for path in part.paths):
+            part.begin(Part(url=URL))
+            part.write(body)
+            part.sync(is_whole=True)
+            part.keep(later=True)
+            return
         part.take_up(URL)
         if part.facts() != facts_of([body[: part.size]]):
             part.begin(part.part)

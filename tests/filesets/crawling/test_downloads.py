@@ -41,11 +41,23 @@ async def _nothing(*_: object) -> Any:
     raise AssertionError("the sink asks for nothing")
 
 
-def begun(path: Path) -> tuple[Watched, PartSink]:
+def begun(
+    path: Path, *, size: int | None = None, taken_up: bool = True
+) -> tuple[Watched, PartSink]:
     file = Watched(path)
-    file.take_up(URL)
-    want = Fetch(file=FilesetManifestFile(path="f", platform_url=URL), max_bytes=1 << 30)
-    way = Way(get=_nothing, aside=_nothing, call=lambda work: work(), moved=bool, told=str, tries=1)
+    if taken_up:
+        file.take_up(URL)
+    wanted = FilesetManifestFile(path="f", platform_url=URL, size=size)
+    want = Fetch(file=wanted, max_bytes=1 << 30)
+    way = Way(
+        get=_nothing,
+        aside=_nothing,
+        call=lambda work: work(),
+        moved=bool,
+        look=lambda found, *_: found,
+        told=str,
+        tries=1,
+    )
     sink = PartSink(file, want, way)
     assert sink.wants(200, Fields([("ETag", '"1"')]))
     sink.begin(bool, bool)
@@ -75,3 +87,25 @@ def test_what_comes_slowly_is_written_and_synced_all_the_same(
     sink.receive(b" more")
     sink.finish()
     assert file.path.read_bytes() == b"few more"
+
+
+def test_a_small_file_is_written_when_all_of_it_is_there(tmp_path: Path) -> None:
+    file, sink = begun(tmp_path / "f", size=9, taken_up=False)
+    for piece in (b"one", b"two"):
+        sink.receive(piece)
+    assert not file.path.exists()
+    sink.receive(b"three")
+    sink.finish(is_whole=True)
+    assert file.sizes == [len(b"onetwothree")]
+    assert file.part.offset == len(b"onetwothree")
+    assert file.keep(later=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
+
+
+def test_what_is_called_small_and_is_not_is_written_as_it_comes(tmp_path: Path) -> None:
+    file, sink = begun(tmp_path / "f", size=9, taken_up=False)
+    sink.receive(bytes(range(256)) * (TOGETHER // 256))
+    assert file.wrote.wait(LIMIT)
+    sink.receive(b"more")
+    sink.finish()
+    assert file.sizes == [TOGETHER, 4]
