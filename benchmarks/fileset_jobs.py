@@ -24,7 +24,7 @@ from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.index import HitIndex
 from lafka.filesets.model.rows import rows_of
 from lafka.filesets.results import group, topics
-from lafka.jobs.database.statements import TABLES
+from lafka.jobs.database import TABLES
 from lafka.jobs.kafka.producing import Producer
 from lafka.jobs.kafka.topics import Topic, create
 from tests.services import kafkas, postgresqls

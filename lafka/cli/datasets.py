@@ -32,8 +32,7 @@ from lafka.filesets.results import (
 from lafka.filesets.targets import target_of
 from lafka.items import ResultItem
 from lafka.jobs.database import opened
-from lafka.jobs.kafka.places import Place, is_kafka, properties
-from lafka.jobs.kafka.topics import create, differences
+from lafka.jobs.kafka.topics import Place, create, differences, is_kafka, properties
 from lafka.runs.terminals import program
 from lafka.spiders.fileset import FilesetSpider
 from lafka.storage.outputs import STDOUT, write_output

@@ -21,12 +21,10 @@ from lafka.errors import BadArgument, LafkaError
 from lafka.filesets.model.messages import check_result
 from lafka.filesets.model.rows import Rows, rows_of
 from lafka.jobs.database import Away, BadDatabase, Database, Refused, opened
-from lafka.jobs.dead import Dead, Message, burying
 from lafka.jobs.kafka import Message as Read
 from lafka.jobs.kafka.consuming import Reader
-from lafka.jobs.kafka.places import Place, properties
-from lafka.jobs.kafka.topics import Topic
-from lafka.jobs.lines import ahead, batches, short_turns
+from lafka.jobs.kafka.topics import Place, Topic, properties
+from lafka.jobs.lines import Dead, Message, ahead, batches, burying, short_turns
 
 REQUESTS = (("ingest-file-requests-daily", 24), ("ingest-file-requests-bulk", 12),
             ("ingest-file-requests-priority", 6))  # fmt: skip

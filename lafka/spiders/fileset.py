@@ -25,18 +25,17 @@ from lafka.filesets.archive.filesets import FilesetRecovery, Filesets, recover
 from lafka.filesets.archive.index import HitIndex
 from lafka.filesets.bundles.children import BundleChildren
 from lafka.filesets.crawling.arguments import ARGUMENTS, Arguments, Sizes
-from lafka.filesets.crawling.brokers import Brokers
 from lafka.filesets.crawling.ingests import Ingest
 from lafka.filesets.crawling.lines import ALONE, MOST, Attempts, LineCount, RequestLine, bad_result
-from lafka.filesets.crawling.services import CrawlWire, Dry, Shop
+from lafka.filesets.crawling.services import Brokers, CrawlWire, Dry, Shop
 from lafka.filesets.model.messages import file_result
 from lafka.filesets.model.types import Status
 from lafka.filesets.results import DEAD, CrawlRows, place_of
 from lafka.items import ResultItem, StoreItem
 from lafka.jobs.database import BadDatabase, opened
-from lafka.jobs.dead import burying
 from lafka.jobs.kafka import BrokerTrouble
-from lafka.jobs.kafka.places import properties
+from lafka.jobs.kafka.topics import properties
+from lafka.jobs.lines import burying
 from lafka.papers import Archive
 from lafka.runs import validation
 from lafka.runs.feed import add_outcome_feed

@@ -26,6 +26,7 @@ from lafka.capture.pulled import NOT_KEPT, GatewayClient
 from lafka.capture.run import Run
 from lafka.errors import BadUrl, KeeperError, LafkaError, Stopped, StorageTrouble, printable
 from lafka.items import TrailItem, held_entry, item_of
+from lafka.jobs.lines import burying
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.suwafs import Fut
 from lafka.papers.crawling.arguments import ARGUMENTS, FutliArguments, is_fleet
@@ -187,7 +188,6 @@ class FutliSpider(RoadSpider[Line]):
         return FileInput(arguments.input, read, scheme, seen.as_json, arguments.shard)
 
     def _fleet_input(self, scheme: Scheme) -> Input:
-        from lafka.jobs.dead import burying  # noqa: PLC0415  a crawl of a file needs no Kafka
         from lafka.papers.crawling.fleetinput import FleetInput  # noqa: PLC0415
 
         settings = self.crawler.settings

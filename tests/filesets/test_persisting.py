@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lafka.filesets.results import Persister, parse
 from lafka.jobs.database import Away, BadDatabase, Refused
-from lafka.jobs.dead import Dead, Message
+from lafka.jobs.lines import Dead, Message
 
 Rows = Sequence[Mapping[str, Any]]
 

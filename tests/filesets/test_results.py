@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from lafka.filesets.crawling.brokers import without_manifest
+from lafka.filesets.crawling.services import without_manifest
 from lafka.filesets.model.asks import Resource
 from lafka.filesets.model.messages import (
     IngestResult,

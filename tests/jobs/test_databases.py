@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from lafka.errors import BadArgument
-from lafka.jobs.database import Away, BadDatabase, Database, Refused, opened, postgresql
+from lafka.jobs.database import TABLES, Away, BadDatabase, Database, Refused, opened, postgresql
 from lafka.jobs.database.postgresql import shown
-from lafka.jobs.database.statements import TABLES
 from tests.services.postgresqls import Postgres
 
 KEY = {"ingest_type": "dataset", "base_url": "https://x.example/1"}

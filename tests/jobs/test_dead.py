@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lafka.jobs.dead import Dead, Message, burying
 from lafka.jobs.kafka import Message as OnTopic
+from lafka.jobs.lines import Dead, Message, burying
 
 TOPIC = "sandcrawler-dev.ingest-file-requests-daily"
 

@@ -20,9 +20,8 @@ from confluent_kafka import TopicPartition
 from lafka.errors import BadArgument
 from lafka.jobs.kafka import BrokerTrouble, Message
 from lafka.jobs.kafka.consuming import Consumer, Partition, Reader
-from lafka.jobs.kafka.places import Place, properties
 from lafka.jobs.kafka.producing import LARGEST, Producer, TooLarge
-from lafka.jobs.kafka.topics import Topic, create, differences
+from lafka.jobs.kafka.topics import Place, Topic, create, differences, properties
 from tests import starts
 from tests.filesets.test_persist import urls
 from tests.filesets.test_persisting import result

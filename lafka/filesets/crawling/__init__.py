@@ -3,9 +3,8 @@
 ``arguments``  the spider's arguments and the settings behind them, parsed once
 ``lines``      the requests of an input or of a topic, and the counts of their begins
 ``ingests``    one request from its landing page to its result
-``services``   the requests, storing and threads that all ingests of a run share
+``services``   the requests, storing, threads and topics that all ingests of a run share
 ``tokens``     middlewares: mirrors of platforms, tokens for what is restricted
 ``answers``    answers and bundles in the raw log as the walk wants them; failed downloads
 ``downloads``  huge files streamed into parts of items; ``itemstore`` keeps them
-``brokers``    topics in and out
 """

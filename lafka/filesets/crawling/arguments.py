@@ -21,7 +21,7 @@ from lafka.filesets.targets import load_tokens, target_of
 from lafka.filesets.targets.item import Target
 from lafka.filesets.walk import Rules
 from lafka.jobs.kafka import library
-from lafka.jobs.kafka.places import Place, is_kafka, properties
+from lafka.jobs.kafka.topics import Place, is_kafka, properties
 from lafka.runs.sources import refuse_unknown_arguments
 from lafka.warc.format import dates
 

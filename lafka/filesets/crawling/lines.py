@@ -31,11 +31,11 @@ from lafka.filesets.model.messages import (
     IngestResult,
 )
 from lafka.filesets.model.types import Status
-from lafka.jobs.dead import Dead
-from lafka.jobs.dead import Message as Persisted
 from lafka.jobs.kafka import BrokerTrouble, Message
 from lafka.jobs.kafka.consuming import Consumer, Partition
-from lafka.jobs.kafka.places import Place
+from lafka.jobs.kafka.topics import Place
+from lafka.jobs.lines import Dead
+from lafka.jobs.lines import Message as Persisted
 
 ALONE = 2
 """After so many begins a request is done with no other beside it."""

@@ -13,8 +13,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Self
 
 from lafka.errors import BadArgument
-from lafka.jobs.database import Away, BadDatabase, Refused, Row, Tables
-from lafka.jobs.database.statements import TABLES, Table
+from lafka.jobs.database import TABLES, Away, BadDatabase, Refused, Row, Table, Tables
 
 if TYPE_CHECKING:
     import psycopg

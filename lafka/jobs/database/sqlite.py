@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from lafka.errors import StorageTrouble
-from lafka.jobs.database import Away, BadDatabase, Refused, Tables
-from lafka.jobs.database.statements import TABLES, Table
+from lafka.jobs.database import TABLES, Away, BadDatabase, Refused, Table, Tables
 
 NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
 _TOGETHER = 100

@@ -1,7 +1,7 @@
 """Kafka: topics, offsets of what is done, a consumer in a thread of its own, a producer that waits.
 
-``places``     ``kafka://HOST[,HOST]/TOPIC``, and properties of librdkafka from a file
-``topics``     topics made on request, and held against what they should be
+``topics``     ``kafka://HOST[,HOST]/TOPIC``, properties of librdkafka from a file, topics made on
+               request and held against what they should be
 ``consuming``  messages for a crawl, polled for ever; for a worker in batches; whole partitions
 ``producing``  every delivery awaited
 

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lafka.errors import BadList, StorageTrouble
-from lafka.jobs.dead import Dead
-from lafka.jobs.dead import Message as DeadMessage
 from lafka.jobs.kafka import BrokerTrouble
 from lafka.jobs.kafka.consuming import GroupMember, TopicReader
 from lafka.jobs.kafka.producing import Producer
+from lafka.jobs.lines import Dead
+from lafka.jobs.lines import Message as DeadMessage
 from lafka.papers.lists import fleets
 from lafka.papers.lists.fleets import OutcomeTimes
 

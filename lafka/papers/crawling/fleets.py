@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any, Self
 from lafka.errors import BadArgument, BadList, KeeperError
 from lafka.jobs.kafka import BrokerTrouble
 from lafka.jobs.kafka.consuming import TopicReader
-from lafka.jobs.kafka.places import Place, properties
 from lafka.jobs.kafka.producing import Producer
-from lafka.jobs.kafka.topics import Topic, create, owners, shapes
+from lafka.jobs.kafka.topics import Place, Topic, create, owners, properties, shapes
 from lafka.papers.lists.fleets import OutcomeTimes, key_of, line_of, number_of, value_of
 from lafka.papers.lists.futlis import shard_of_line
 from lafka.papers.outcomes import Outcome

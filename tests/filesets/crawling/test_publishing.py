@@ -6,7 +6,7 @@ import json
 from concurrent.futures import Future
 from typing import Any
 
-from lafka.filesets.crawling.brokers import Publisher
+from lafka.filesets.crawling.services import Publisher
 from lafka.jobs.kafka import BrokerTrouble
 from lafka.jobs.kafka.producing import TooLarge
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from lafka.jobs.database.statements import TABLES
+from lafka.jobs.database import TABLES
 from tests.filesets.crawls.running import crawl, requests_file, results
 from tests.filesets.test_persist import persist
 from tests.services.postgresqls import Postgres

@@ -21,7 +21,7 @@ from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.repairs import FilesetRepair
 from lafka.filesets.targets.folder import PartFile
 from lafka.filesets.targets.item import begun
-from lafka.jobs.dead import Dead, Message, burying
+from lafka.jobs.lines import Dead, Message, burying
 from lafka.storage.folders import DRAFT
 from lafka.warc import Fields
 from tests.faults import mutants

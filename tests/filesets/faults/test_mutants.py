@@ -27,7 +27,7 @@ PUT_OFF = [late for late in LATE if not exempt_late(late)]
 
 def test_the_list_is_made_from_the_source() -> None:
     files = {(site.by or site).file.rpartition("/")[2] for site in LEFT_OUT}
-    known = {"filesetwarc.py", "stores.py", "folder.py", "dead.py", "downloads.py", "repairs.py"}
+    known = {"filesetwarc.py", "stores.py", "folder.py", "lines.py", "downloads.py", "repairs.py"}
     assert known <= files
     assert len(LEFT_OUT) > 20
     assert {late.kinds for late in PUT_OFF} == {SYNCS, MOVES}
