@@ -99,13 +99,14 @@ def create(path: Path, pieces: Iterable[bytes], *, draft: Path) -> bool:
     return True
 
 
-def link(file: Path, path: Path) -> None:
+def link(file: Path, path: Path, *, later: bool = False) -> None:
     """Give *file* the second name *path*, durably; unlike a rename it never replaces. ``OSError``.
 
-    ``FileExistsError`` where *path* is there.
+    ``FileExistsError`` where *path* is there. *later*: the caller syncs its folder, with others'.
     """
     os.link(file, path)
-    sync_folder(path.parent)
+    if not later:
+        sync_folder(path.parent)
 
 
 @contextmanager

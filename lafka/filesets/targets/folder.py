@@ -295,9 +295,7 @@ class PartFile:
                 sync_folder(final.parent)
             else:
                 try:
-                    os.link(self.path, final)
-                    if not later:
-                        sync_folder(final.parent)
+                    drafts.link(self.path, final, later=later)
                 except FileExistsError:
                     return False
             self.drop()

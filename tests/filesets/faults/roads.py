@@ -228,6 +228,7 @@ def broken_promises(root: Path, road: Road, told: Sequence[Told]) -> Iterator[st
     """What is not as its own account says, or is lost or left, in the folders of items."""
     yield from _unmarked(root)
     yield from _other_parts(root, road)
+    yield from _not_there(root)
     items = root / "items"
     if any(line["hit"] for line in told) and (left := list(items.rglob(".part-*"))):
         yield f"acknowledged, and {[path.name for path in left]} is left"
@@ -237,6 +238,18 @@ def broken_promises(root: Path, road: Road, told: Sequence[Told]) -> Iterator[st
     for line in told:
         if line["hit"] and (name := line.get("archiveorg_item_name")):
             yield from _described(items / name)
+
+
+def _not_there(root: Path) -> Iterator[str]:
+    """Files of items that a summary names, whose names are to be on the disk before it."""
+    for summary in (root / "fileset" / "suwaf").rglob("[!.]*.json"):
+        for version in next(iter(json.loads(summary.read_bytes()).values())).values():
+            for entry in version["files"].values():
+                if (
+                    "item" in entry
+                    and not (root / "items" / entry["item"] / entry["name"]).exists()
+                ):
+                    yield f"{summary} names {entry['name']}, which is not there"
 
 
 def _described(item: Path) -> Iterator[str]:
