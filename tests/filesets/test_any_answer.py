@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +18,6 @@ from lafka.filesets.model.types import FilesetPlatformItem, NoStrategy, Platform
 from lafka.filesets.platforms import PLATFORMS, FilesetPlatformHelper, helpers, matches
 from tests.filesets.driving import CASES, biblio_of, resource_of
 
-SAMPLES = Path(__file__).parents[3] / "shared" / "filesets"
 WHOLE = [
     case
     for path in sorted(CASES.glob("*/*.json"))
@@ -229,51 +226,6 @@ def test_an_answer_nested_without_end_is_not_json() -> None:
         (helper,) = helpers(names=[name])
         request, resource = IngestRequest.of_url(URLS[name]), Resource(url=URLS[name])
         assert ends_well(helper, request, resource, HtmlBiblio(), {}, deep) is None
-
-
-def _samples() -> list[tuple[str, str, Any]]:
-    """Each sample of a platform's answer, and each object within it that could be one."""
-    if not SAMPLES.is_dir():
-        return []
-    found = []
-    with (SAMPLES / "index.tsv").open(encoding="utf-8") as index:
-        for row in csv.DictReader(index, delimiter="\t"):
-            if row["platform"] not in URLS:
-                continue
-            try:
-                value = json.loads((SAMPLES / row["file"]).read_bytes())
-            except ValueError:
-                continue
-            found.append((row["platform"], row["file"], value))
-            inner = value.items() if isinstance(value, dict) else ()
-            found += [
-                (row["platform"], f"{row['file']}-{key}", part)
-                for key, part in inner
-                if isinstance(part, dict) and "files" in part
-            ]
-    return found
-
-
-def test_every_sample_gives_a_manifest_or_a_named_status() -> None:
-    samples = _samples()
-    if not samples:
-        pytest.skip("the samples of the platforms' answers are not here")
-    with_manifest = dict.fromkeys(("dataverse", "figshare", "zenodo"), 0)
-    for platform, _, value in samples:
-        (helper,) = helpers(names=[platform])
-        number = value.get("id", 1) if isinstance(value, dict) else 1
-        url = {
-            "figshare": f"https://figshare.com/articles/dataset/x/{number}/"
-            f"{(value.get('version') or 1) if isinstance(value, dict) else 1}",
-            "zenodo": f"https://zenodo.org/records/{number}",
-        }.get(platform, URLS[platform])
-        request, resource = IngestRequest.of_url(url), Resource(url=url)
-        body = json.dumps(value).encode()
-        item = ends_well(helper, request, resource, HtmlBiblio(), {}, body)
-        if item is not None and item.manifest:
-            with_manifest[platform] += 1
-    # As counted by hand over the samples that are a published dataset's answer.
-    assert with_manifest == {"dataverse": 6, "figshare": 3, "zenodo": 6}
 
 
 def test_every_platform_is_tried() -> None:

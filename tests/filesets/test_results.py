@@ -33,7 +33,9 @@ from lafka.filesets.model.types import (
 )
 from lafka.filesets.strategies.strategy import file_meta, terminal
 
-SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
+ROOT = Path(__file__).parents[2]
+SCHEMAS = ROOT / "docs" / "schemas"
+SCHEMA = ROOT / "lafka" / "jobs" / "database" / "schema.sqlite.sql"
 REQUEST = {
     "ingest_type": "dataset",
     "base_url": "https://doi.org/10.5281/zenodo.1",
@@ -199,38 +201,16 @@ def test_statuses_of_others_are_read() -> None:
 
 # Rows --------------------------------------------------------------------------------------
 
-TABLE = """
-CREATE TABLE ingest_fileset_platform (
-    ingest_type TEXT NOT NULL CHECK (length(CAST(ingest_type AS BLOB)) >= 1),
-    base_url TEXT NOT NULL CHECK (length(CAST(base_url AS BLOB)) >= 1),
-    hit BOOLEAN NOT NULL,
-    status TEXT CHECK (length(CAST(status AS BLOB)) >= 1),
-    platform_name TEXT NOT NULL CHECK (length(CAST(platform_name AS BLOB)) >= 1),
-    platform_domain TEXT NOT NULL CHECK (length(CAST(platform_domain AS BLOB)) >= 1),
-    platform_id TEXT NOT NULL CHECK (length(CAST(platform_id AS BLOB)) >= 1),
-    ingest_strategy TEXT CHECK (length(CAST(ingest_strategy AS BLOB)) >= 1),
-    total_size BIGINT,
-    file_count INT,
-    archiveorg_item_name TEXT CHECK (length(CAST(archiveorg_item_name AS BLOB)) >= 1),
-    archiveorg_item_bundle_path TEXT
-        CHECK (length(CAST(archiveorg_item_bundle_path AS BLOB)) >= 1),
-    web_bundle_url TEXT CHECK (length(CAST(web_bundle_url AS BLOB)) >= 1),
-    web_bundle_dt TEXT CHECK (length(CAST(web_bundle_dt AS BLOB)) = 14),
-    manifest TEXT CHECK (manifest IS NULL OR json_valid(manifest)),
-    PRIMARY KEY (ingest_type, base_url)
-)
-"""
-
 
 def stored(row: dict[str, Any]) -> dict[str, Any]:
     """*row* as the proposal's table gives it back."""
     with sqlite3.connect(":memory:") as base:
         base.row_factory = sqlite3.Row
-        base.execute(TABLE)
+        base.executescript(SCHEMA.read_text("utf-8"))
         names = ", ".join(row)
         marks = ", ".join(f":{name}" for name in row)
         base.execute(f"INSERT INTO ingest_fileset_platform ({names}) VALUES ({marks})", row)
-        return dict(base.execute("SELECT * FROM ingest_fileset_platform").fetchone())
+        return dict(base.execute(f"SELECT {names} FROM ingest_fileset_platform").fetchone())
 
 
 @pytest.mark.parametrize("strategy", list(IngestStrategy))

@@ -29,6 +29,17 @@ def postgres() -> Iterator[Postgres]:
 
 
 @pytest.fixture
+def site() -> Iterator[PlatformSite]:
+    with PlatformSite() as served:
+        yield served
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    return tmp_path / "archive"
+
+
+@pytest.fixture
 def ingest(broker: Kafka, tmp_path: Path) -> Iterator[Ingest]:
     with PlatformSite() as site:
         yield Ingest(broker, site, tmp_path / "archive")

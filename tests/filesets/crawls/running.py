@@ -10,6 +10,7 @@ from typing import Any
 from warcio.archiveiterator import ArchiveIterator
 
 from tests.crawls.running import Crawl, Run, scrapy
+from tests.sites.platforms import PlatformSite
 
 
 def command(archive: Path, *arguments: str, verb: str = "crawl", **settings: Any) -> list[str]:
@@ -26,6 +27,24 @@ class FilesetCrawl(Crawl):
 def crawl(archive: Path, *arguments: str, stdin: str = "", **options: Any) -> Run:
     with FilesetCrawl(archive, *arguments, **options) as going:
         return going.ended(stdin)
+
+
+def crawled(
+    archive: Path,
+    site: PlatformSite,
+    asked: Any,
+    *more: str,
+    **settings: Any,
+) -> Run:
+    """The crawl of *asked* over *site*, which ends well: a URL, a file of requests, or these."""
+    if isinstance(asked, str):
+        source = f"url={asked}"
+    else:
+        listed = asked if isinstance(asked, Path) else requests_file(archive.parent, *asked)
+        source = f"input={listed}"
+    run = crawl(archive, "-a", source, *more, **site.settings, **settings)
+    assert run.code == 0, run.log
+    return run
 
 
 def requests_file(folder: Path, *requests: Any) -> Path:

@@ -22,7 +22,7 @@ from tests.filesets.crawls.running import (
 from tests.filesets.crawls.test_bundled import MANY, NOISE, tarred
 from tests.filesets.crawls.test_items import items
 from tests.services.stores import ACCESS, SECRET, Store, serving
-from tests.sites.platforms import PlatformSite, file_target, played
+from tests.sites.platforms import file_target, played
 from tests.sites.server import reply
 from tests.waiting import until
 
@@ -45,26 +45,25 @@ def no_secret(archive: Path, *runs: Run) -> None:
     assert ACCESS.encode() not in told
 
 
-def test_a_crawl_into_a_bucket_resumes_and_is_read_back(store: Store, tmp_path: Path) -> None:
+def test_a_crawl_into_a_bucket_resumes_and_is_read_back(store, tmp_path, site):
     archive, bucket = tmp_path / "archive", store.bucket()
     given = store.settings(bucket, tmp_path)
-    with PlatformSite() as site:
-        dataset = played(*FILES)
-        url, second = site.play("archiveorg", dataset), file_target("archiveorg", dataset, 1)
-        answer = site.routes[second]
-        site.routes[second] = reply(b"half", "", 'ETag: "v1"', length=76_800, then="hold")
-        with FilesetCrawl(archive, "-a", f"url={url}", **site.settings, **given) as going:
-            until(lambda: second in site.targets())
-            killed = going.kill()
-        assert set(store.keys(bucket)) == {f"{AT}/.lafka.json", f"{AT}/files/a.txt"}
-        site.routes[second] = answer
-        site.forget()
-        run = crawl(archive, "-a", f"url={url}", "-s", "LOG_LEVEL=DEBUG", **site.settings, **given)
-        assert (run.code, run.troubles()) == (0, []), run.log
-        assert site.file_requests() == [second]
-        site.forget()
-        again = crawl(archive, "-a", f"url={url}", **site.settings, **given)
-        assert (again.code, site.file_requests()) == (0, []), again.log
+    dataset = played(*FILES)
+    url, second = site.play("archiveorg", dataset), file_target("archiveorg", dataset, 1)
+    answer = site.routes[second]
+    site.routes[second] = reply(b"half", "", 'ETag: "v1"', length=76_800, then="hold")
+    with FilesetCrawl(archive, "-a", f"url={url}", **site.settings, **given) as going:
+        until(lambda: second in site.targets())
+        killed = going.kill()
+    assert set(store.keys(bucket)) == {f"{AT}/.lafka.json", f"{AT}/files/a.txt"}
+    site.routes[second] = answer
+    site.forget()
+    run = crawl(archive, "-a", f"url={url}", "-s", "LOG_LEVEL=DEBUG", **site.settings, **given)
+    assert (run.code, run.troubles()) == (0, []), run.log
+    assert site.file_requests() == [second]
+    site.forget()
+    again = crawl(archive, "-a", f"url={url}", **site.settings, **given)
+    assert (again.code, site.file_requests()) == (0, []), again.log
     told = [feed[0]["status"] for feed in results(archive) if feed]
     assert told == ["success", "success-existing"]
     assert items(archive) == []
@@ -76,23 +75,18 @@ def test_a_crawl_into_a_bucket_resumes_and_is_read_back(store: Store, tmp_path: 
     no_secret(archive, killed, run, again)
 
 
-def test_what_the_store_refuses_is_told_and_kept_until_it_takes_it(
-    store: Store, tmp_path: Path
-) -> None:
+def test_what_the_store_refuses_is_told_and_kept_until_it_takes_it(store, tmp_path, site):
     archive, bucket = tmp_path / "archive", store.bucket()
     store.put(bucket, f"{AT}/files/a.txt")
     given = store.settings(bucket, tmp_path)
-    with PlatformSite() as site:
-        url = site.play("archiveorg", played(*FILES))
-        foreign = crawl(archive, "-a", f"url={url}", **site.settings, **given)
-        assert (foreign.code, site.file_requests()) == (0, []), foreign.log
-        away = given | {"LAFKA_ITEMS": "s3://none-such"}
-        missing = crawl(archive, "-a", f"url={url}", **site.settings, **away)
-        assert missing.code == 0, missing.log
-        no_keys = crawl(
-            archive, "-a", f"url={url}", **site.settings, **(given | {"LAFKA_TOKENS": ""})
-        )
-        assert no_keys.code == 2, no_keys.log
+    url = site.play("archiveorg", played(*FILES))
+    foreign = crawl(archive, "-a", f"url={url}", **site.settings, **given)
+    assert (foreign.code, site.file_requests()) == (0, []), foreign.log
+    away = given | {"LAFKA_ITEMS": "s3://none-such"}
+    missing = crawl(archive, "-a", f"url={url}", **site.settings, **away)
+    assert missing.code == 0, missing.log
+    no_keys = crawl(archive, "-a", f"url={url}", **site.settings, **(given | {"LAFKA_TOKENS": ""}))
+    assert no_keys.code == 2, no_keys.log
     told = [feed[0] for feed in results(archive)]
     assert [one["status"] for one in told] == ["error-archiveorg-upload"] * 2
     assert "an item that is not Lafka's" in told[0]["error_message"]
@@ -102,16 +96,15 @@ def test_what_the_store_refuses_is_told_and_kept_until_it_takes_it(
     no_secret(archive, foreign, missing, no_keys)
 
 
-def test_a_gzipped_tar_in_a_bucket_is_read_member_by_member(store: Store, tmp_path: Path) -> None:
+def test_a_gzipped_tar_in_a_bucket_is_read_member_by_member(store, tmp_path, site):
     archive, bucket = tmp_path / "archive", store.bucket()
     given, bundle = store.settings(bucket, tmp_path), tarred(*MANY)
-    with PlatformSite() as site:
-        url = site.play("zenodo", played(*MANY))
-        site.routes["/api/records/4711/files-archive"] = reply(bundle, "application/gzip")
-        asked = {"base_url": url, "ingest_strategy": "archiveorg-fileset-bundled"}
-        listed = requests_file(tmp_path, asked)
-        run = crawl(archive, "-a", f"input={listed}", **site.settings, **given)
-        assert (run.code, run.troubles()) == (0, []), run.log
+    url = site.play("zenodo", played(*MANY))
+    site.routes["/api/records/4711/files-archive"] = reply(bundle, "application/gzip")
+    asked = {"base_url": url, "ingest_strategy": "archiveorg-fileset-bundled"}
+    listed = requests_file(tmp_path, asked)
+    run = crawl(archive, "-a", f"input={listed}", **site.settings, **given)
+    assert (run.code, run.troubles()) == (0, []), run.log
     assert [one["status"] for one in results(archive)[0]] == ["success"]
     key = "a/b/zenodo.org-4711/files/zenodo.org-4711.tar.gz"
     assert store.body(bucket, key) == bundle

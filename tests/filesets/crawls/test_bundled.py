@@ -9,15 +9,14 @@ import json
 import random
 import tarfile
 import zipfile
-from pathlib import Path
 
 import pytest
 
 from lafka.filesets.archive.filesets import Filesets, make_bag
 from lafka.filesets.bundles.unpacking import BadBundle
 from lafka.filesets.checking.filesets import check_filesets
-from tests.filesets.crawls.running import crawl, requests_file, results, warcio_check
-from tests.sites.platforms import PlatformSite, played
+from tests.filesets.crawls.running import crawl, crawled, requests_file, results, warcio_check
+from tests.sites.platforms import played
 from tests.sites.server import chunked, reply
 
 FILES = (("a.csv", b"a,b\n" * 500), ("sub/b.txt", b"text"))
@@ -42,33 +41,30 @@ def tarred(*files: tuple[str, bytes]) -> bytes:
     return gzip.compress(made.getvalue(), mtime=0)
 
 
-def test_bundles_are_held_against_the_manifest_and_read_by_one_seek(tmp_path: Path) -> None:
-    archive = tmp_path / "archive"
+def test_bundles_are_held_against_the_manifest_and_read_by_one_seek(tmp_path, site, archive):
     bundle = zipped(*FILES, ("MANIFEST.TXT", b"of the platform"))
-    with PlatformSite() as site:
-        requests = []
-        for number, (strategy, answer) in enumerate(
-            (
-                ("web-fileset-bundled", reply(bundle, "application/zip")),
-                ("archiveorg-fileset-bundled", reply(bundle, "application/zip")),
-                ("web-fileset-bundled", reply(zipped(FILES[0]), "application/zip")),
-                ("web-fileset-bundled", reply(b"<html>no zip</html>", "text/html")),
-                ("web-fileset-bundled", chunked(bundle[:100], bundle[100:])),
-            ),
-            1,
-        ):
-            url = site.play("zenodo", played(*FILES, number=number))
-            site.routes[f"/api/records/{number}/files-archive"] = answer
-            requests.append({"base_url": url, "ingest_strategy": strategy})
-        listed = requests_file(tmp_path, *requests)
-        run = crawl(archive, "-a", f"input={listed}", **site.settings)
-        assert run.code == 0, run.log
-        assert site.file_requests() == []
-        found = {one["request"]["base_url"][-1]: one for one in results(archive)[0]}
-        site.forget()
-        assert crawl(archive, "-a", f"input={listed}", **site.settings).code == 0
-        asked = {target.split("/")[3] for target in site.targets() if "archive" in target}
-        assert asked == {"3", "4"}  # what was held is not fetched again
+    requests = []
+    for number, (strategy, answer) in enumerate(
+        (
+            ("web-fileset-bundled", reply(bundle, "application/zip")),
+            ("archiveorg-fileset-bundled", reply(bundle, "application/zip")),
+            ("web-fileset-bundled", reply(zipped(FILES[0]), "application/zip")),
+            ("web-fileset-bundled", reply(b"<html>no zip</html>", "text/html")),
+            ("web-fileset-bundled", chunked(bundle[:100], bundle[100:])),
+        ),
+        1,
+    ):
+        url = site.play("zenodo", played(*FILES, number=number))
+        site.routes[f"/api/records/{number}/files-archive"] = answer
+        requests.append({"base_url": url, "ingest_strategy": strategy})
+    listed = requests_file(tmp_path, *requests)
+    crawled(archive, site, listed)
+    assert site.file_requests() == []
+    found = {one["request"]["base_url"][-1]: one for one in results(archive)[0]}
+    site.forget()
+    crawled(archive, site, listed)
+    asked = {target.split("/")[3] for target in site.targets() if "archive" in target}
+    assert asked == {"3", "4"}  # what was held is not fetched again
     assert {number: one["status"] for number, one in found.items()} == {
         "1": "success", "2": "success", "3": "bundle-missing-file", "4": "bundle-unreadable",
         "5": "success",
@@ -104,10 +100,9 @@ def stored_place(filesets: Filesets, fileset: str, path: str) -> int:
     return bundle.s or 0
 
 
-def test_what_a_content_coding_hides_of_a_bundle_is_read_where_the_coded_bytes_are_none(
-    tmp_path: Path,
-) -> None:
-    archive = tmp_path / "archive"
+def test_what_a_coding_hides_of_a_bundle_is_read_where_the_coded_bytes_are_none(
+    tmp_path, site, archive
+):
     made = zipped(*FILES)
     coding = "Content-Encoding: gzip"
     answers = {
@@ -118,17 +113,16 @@ def test_what_a_content_coding_hides_of_a_bundle_is_read_where_the_coded_bytes_a
         "5": reply(gzip.compress(b"<html>no zip</html>"), "text/html", coding),
         "6": reply(gzip.compress(made)[:-20], "application/zip", coding),
     }
-    with PlatformSite() as site:
-        requests = []
-        for kind in ("web", "archiveorg"):
-            for number, answer in answers.items():
-                own = f"{number}{len(kind)}"
-                url = site.play("zenodo", played(*FILES, number=int(own)))
-                site.routes[f"/api/records/{own}/files-archive"] = answer
-                requests.append({"base_url": url, "ingest_strategy": f"{kind}-fileset-bundled"})
-        listed = requests_file(tmp_path, *requests)
-        run = crawl(archive, "-a", f"input={listed}", **site.settings)
-        assert (run.code, run.troubles()) == (0, []), run.log
+    requests = []
+    for kind in ("web", "archiveorg"):
+        for number, answer in answers.items():
+            own = f"{number}{len(kind)}"
+            url = site.play("zenodo", played(*FILES, number=int(own)))
+            site.routes[f"/api/records/{own}/files-archive"] = answer
+            requests.append({"base_url": url, "ingest_strategy": f"{kind}-fileset-bundled"})
+    listed = requests_file(tmp_path, *requests)
+    run = crawl(archive, "-a", f"input={listed}", **site.settings)
+    assert (run.code, run.troubles()) == (0, []), run.log
     found = {one["request"]["base_url"].rpartition("/")[2]: one for one in results(archive)[0]}
     for kind in ("3", "10"):
         assert [found[number + kind]["status"] for number in answers] == [
@@ -153,22 +147,21 @@ NOISE = random.Random(1).randbytes(3000)
 MANY = (*((f"d/{n}.txt", b"%d" % n * 99) for n in range(12)), ("noise.bin", NOISE))
 
 
-def test_a_gzipped_tar_is_read_wherever_it_stands(tmp_path: Path) -> None:
+def test_a_gzipped_tar_is_read_wherever_it_stands(tmp_path, site):
     archive, tar = tmp_path / "archive", gzip.decompress(tarred(*MANY, ("MORE.TXT", b"not listed")))
     cut = tar.index(NOISE)  # two gzips behind each other; in the second the bytes stand as they are
     bundle = gzip.compress(tar[:cut]) + gzip.compress(tar[cut:], 0)
     answers = (reply(bundle, "application/gzip"), chunked(bundle[:100], bundle[100:]))
     ids = [f"fileset:zenodo:zenodo.org:{number}" for number in (1, 2, 3, 4)]
-    with PlatformSite() as site:
-        requests = []
-        for number, answer in enumerate((*answers, *answers), 1):
-            url = site.play("zenodo", played(*MANY, number=number))
-            site.routes[f"/api/records/{number}/files-archive"] = answer
-            kind = "web" if number < 3 else "archiveorg"
-            requests.append({"base_url": url, "ingest_strategy": f"{kind}-fileset-bundled"})
-        listed = requests_file(tmp_path, *requests)
-        run = crawl(archive, "-a", f"input={listed}", **site.settings)
-        assert (run.code, run.troubles()) == (0, []), run.log
+    requests = []
+    for number, answer in enumerate((*answers, *answers), 1):
+        url = site.play("zenodo", played(*MANY, number=number))
+        site.routes[f"/api/records/{number}/files-archive"] = answer
+        kind = "web" if number < 3 else "archiveorg"
+        requests.append({"base_url": url, "ingest_strategy": f"{kind}-fileset-bundled"})
+    listed = requests_file(tmp_path, *requests)
+    run = crawl(archive, "-a", f"input={listed}", **site.settings)
+    assert (run.code, run.troubles()) == (0, []), run.log
     assert [one["status"] for one in results(archive)[0]] == ["success"] * 4
     assert crawl(archive, verb="verify").out == ""
     warcio_check(archive)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from subprocess import run as run_process
 
 import pytest
@@ -12,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from tests.crawls.running import ROOT
 from tests.filesets.crawls.running import command, crawl, results
-from tests.sites.platforms import PlatformSite, played
+from tests.sites.platforms import played
 
 SCHEMAS = ROOT / "docs" / "schemas"
 ID = "fileset:zenodo:zenodo.org:4711"
@@ -22,20 +21,18 @@ def schema(name: str) -> Draft202012Validator:
     return Draft202012Validator(json.loads((SCHEMAS / f"{name}.json").read_bytes()))
 
 
-def test_one_dataset_from_its_url_to_a_bag(tmp_path: Path) -> None:
-    archive = tmp_path / "archive"
-    with PlatformSite() as site:
-        url = site.play("zenodo", played(("a.csv", b"a,b\n"), ("sub/50% Grün.txt", b"text\n")))
-        dry = crawl(archive, url, "--dry-run", verb="fileset", **site.settings)
-        assert dry.code == 0, dry.log
-        told = json.loads(dry.out)
-        assert (told["ingest_strategy"], told["file_count"]) == ("web-fileset", 2)
-        assert site.file_requests() == []
-        done = crawl(archive, url, verb="fileset", **site.settings)
-        assert done.code == 0, done.log
-        result = json.loads(done.out)
-        assert result["status"] == "success"
-        schema("ingest-fileset-result").validate(result)
+def test_one_dataset_from_its_url_to_a_bag(tmp_path, site, archive):
+    url = site.play("zenodo", played(("a.csv", b"a,b\n"), ("sub/50% Grün.txt", b"text\n")))
+    dry = crawl(archive, url, "--dry-run", verb="fileset", **site.settings)
+    assert dry.code == 0, dry.log
+    told = json.loads(dry.out)
+    assert (told["ingest_strategy"], told["file_count"]) == ("web-fileset", 2)
+    assert site.file_requests() == []
+    done = crawl(archive, url, verb="fileset", **site.settings)
+    assert done.code == 0, done.log
+    result = json.loads(done.out)
+    assert result["status"] == "success"
+    schema("ingest-fileset-result").validate(result)
     got = run_process(
         command(archive, "--get", ID, "sub/50% Grün.txt", verb="fileset"),
         cwd=ROOT, capture_output=True, check=True,
@@ -56,14 +53,12 @@ def test_one_dataset_from_its_url_to_a_bag(tmp_path: Path) -> None:
     assert (again.code, again.log.strip()) == (2, f"scrapy fileset: {bag}: not empty")
 
 
-def test_a_single_file_is_told_twice_and_nothing_held_is_1(tmp_path: Path) -> None:
-    archive = tmp_path / "archive"
-    with PlatformSite() as site:
-        url = site.play("figshare", played(("only.csv", b"1\n")))
-        done = crawl(archive, url, verb="fileset", **site.settings)
-        assert done.code == 0, done.log
-        fileset, file = map(json.loads, done.out.splitlines())
-        missing = crawl(archive, "https://zenodo.org/records/9", verb="fileset", **site.settings)
+def test_a_single_file_is_told_twice_and_nothing_held_is_1(site, archive):
+    url = site.play("figshare", played(("only.csv", b"1\n")))
+    done = crawl(archive, url, verb="fileset", **site.settings)
+    assert done.code == 0, done.log
+    fileset, file = map(json.loads, done.out.splitlines())
+    missing = crawl(archive, "https://zenodo.org/records/9", verb="fileset", **site.settings)
     assert fileset["status"] == "success-file"
     assert file["request"]["ingest_type"] == "dataset-file"
     schema("ingest-fileset-result").validate(fileset)
@@ -81,30 +76,26 @@ def test_a_single_file_is_told_twice_and_nothing_held_is_1(tmp_path: Path) -> No
         (("--get", ID), "say --get FILESET-ID PATH"),
     ],
 )
-def test_bad_arguments_are_one_sentence_and_2(
-    tmp_path: Path, arguments: tuple[str, ...], sentence: str
-) -> None:
+def test_bad_arguments_are_one_sentence_and_2(tmp_path, arguments, sentence):
     done = crawl(tmp_path / "archive", *arguments, verb="fileset")
     assert done.code == 2
     assert sentence in done.log.splitlines()[-1]
     assert "Traceback" not in done.log
 
 
-def test_a_crowd_goes_from_standard_input_to_standard_output(tmp_path: Path) -> None:
-    archive = tmp_path / "archive"
-    with PlatformSite() as site:
-        url = site.play("zenodo", played(("a.csv", b"a,b\n"), ("b.csv", b"b\n")))
-        request = {"ingest_type": "dataset", "base_url": url, "own": {"kept": [1]}}
-        lines = [
-            json.dumps(request), url, "not a url", '{"ingest_type": "dataset"', "# comment",
-            '{"ingest_type": "video", "base_url": "http://x.example/"}',
-            json.dumps({"ingest_type": "dataset", "base_url": f"{url}?x", "max_file_count": 1}),
-        ]  # fmt: skip
-        site.routes["/records/4711?x"] = site.routes["/records/4711"]
-        done = crawl(archive, "-a", "input=-", "-a", "output=-",
-                     stdin="\n".join(lines), **site.settings)  # fmt: skip
-        assert done.code == 0, done.log
-        assert site.file_requests().count("/api/records/4711/files/a.csv/content") == 1
+def test_a_crowd_goes_from_standard_input_to_standard_output(site, archive):
+    url = site.play("zenodo", played(("a.csv", b"a,b\n"), ("b.csv", b"b\n")))
+    request = {"ingest_type": "dataset", "base_url": url, "own": {"kept": [1]}}
+    lines = [
+        json.dumps(request), url, "not a url", '{"ingest_type": "dataset"', "# comment",
+        '{"ingest_type": "video", "base_url": "http://x.example/"}',
+        json.dumps({"ingest_type": "dataset", "base_url": f"{url}?x", "max_file_count": 1}),
+    ]  # fmt: skip
+    site.routes["/records/4711?x"] = site.routes["/records/4711"]
+    done = crawl(archive, "-a", "input=-", "-a", "output=-",
+                 stdin="\n".join(lines), **site.settings)  # fmt: skip
+    assert done.code == 0, done.log
+    assert site.file_requests().count("/api/records/4711/files/a.csv/content") == 1
     told = [json.loads(line) for line in done.out.splitlines()]
     assert sorted(one["status"] for one in told) == [
         "bad-request", "bad-request", "not-implemented", "success", "success-existing",

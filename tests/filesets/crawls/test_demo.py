@@ -13,7 +13,7 @@ from tests.crawls.running import ROOT
 from tests.waiting import LIMIT
 
 
-def test_the_demo_archives_a_dataset_of_each_platform(tmp_path: Path) -> None:
+def test_the_demo_archives_a_dataset_of_each_platform(tmp_path):
     done = starts.run(
         [sys.executable, "-m", "scrapy", "demo", "--filesets"],
         cwd=ROOT, capture_output=True, text=True, timeout=LIMIT, check=False,

@@ -11,12 +11,13 @@ from tests import waiting
 from tests.filesets.crawls.running import (
     FilesetCrawl,
     crawl,
+    crawled,
     held,
     requests_file,
     results,
     warcio_check,
 )
-from tests.sites.platforms import PlatformSite, file_target, played, ranged
+from tests.sites.platforms import file_target, played, ranged
 from tests.sites.server import Reply, Seen, chunked, in_turn, reply
 
 BIG = bytes(range(256)) * 3000 + b"\0" * 700_000 + b"end"
@@ -34,22 +35,19 @@ def _offset(told: Path) -> int:
     return int(json.loads(told.read_bytes())["offset"])
 
 
-def test_an_item_holds_what_its_description_names_and_the_warc_how_it_came(tmp_path: Path) -> None:
-    archive = tmp_path / "archive"
-    with PlatformSite() as site:
-        dataset = played(("big.bin", BIG), ("sub/Small name?.txt", b"small"))
-        url = site.play("archiveorg", dataset)
-        run = crawl(archive, "-a", f"url={url}", **site.settings)
-        assert (run.code, run.troubles()) == (0, []), run.log
-        [[result]] = results(archive)
-        assert result["status"] == "success", result
-        assert result["ingest_strategy"] == "archiveorg-fileset"
-        assert result["archiveorg_item_name"] == "played-4711"
-        site.forget()
-        again = crawl(archive, "-a", f"url={url}", "-a", "force=1", **site.settings)
-        assert again.code == 0, again.log
-        assert len(site.file_requests()) == 2
-        assert results(archive)[1][0]["status"] == "success"
+def test_an_item_holds_what_its_description_names_and_the_warc_how_it_came(site, archive):
+    dataset = played(("big.bin", BIG), ("sub/Small name?.txt", b"small"))
+    url = site.play("archiveorg", dataset)
+    run = crawl(archive, "-a", f"url={url}", **site.settings)
+    assert (run.code, run.troubles()) == (0, []), run.log
+    [[result]] = results(archive)
+    assert result["status"] == "success", result
+    assert result["ingest_strategy"] == "archiveorg-fileset"
+    assert result["archiveorg_item_name"] == "played-4711"
+    site.forget()
+    crawled(archive, site, url, "-a", "force=1")
+    assert len(site.file_requests()) == 2
+    assert results(archive)[1][0]["status"] == "success"
     assert {path: data for (_, _, path), data in held(archive).items()} == {
         "big.bin": BIG, "sub/Small name?.txt": b"small"
     }  # fmt: skip
@@ -66,59 +64,47 @@ def test_an_item_holds_what_its_description_names_and_the_warc_how_it_came(tmp_p
     assert b"GET /download/played-4711/big.bin HTTP/1.1" in warcs
 
 
-def test_a_broken_download_goes_on_at_its_byte(tmp_path: Path) -> None:
-    archive = tmp_path / "archive"
-    with PlatformSite() as site:
-        dataset = played(("big.bin", BIG), ("b", b"b"))
-        url = site.play("archiveorg", dataset)
-        target = file_target("archiveorg", dataset, 0)
-        cut = reply(BIG[:500_000], "application/octet-stream", 'ETag: "v1"', length=len(BIG),
-                    then="close")  # fmt: skip
-        rest = ranged(BIG)
-        asked: list[str] = []
+def test_a_broken_download_goes_on_at_its_byte(site, archive):
+    dataset = played(("big.bin", BIG), ("b", b"b"))
+    url = site.play("archiveorg", dataset)
+    target = file_target("archiveorg", dataset, 0)
+    cut = reply(BIG[:500_000], "application/octet-stream", 'ETag: "v1"', length=len(BIG),
+                then="close")  # fmt: skip
+    rest = ranged(BIG)
+    asked: list[str] = []
 
-        def handle(seen: Seen) -> Reply:
-            asked.append(seen.headers.get("Range", ""))
-            return cut if len(asked) == 1 else rest(seen)
+    def handle(seen: Seen) -> Reply:
+        asked.append(seen.headers.get("Range", ""))
+        return cut if len(asked) == 1 else rest(seen)
 
-        site.routes[target] = handle
-        run = crawl(archive, "-a", f"url={url}", **site.settings)
-        assert run.code == 0, run.log
+    site.routes[target] = handle
+    crawled(archive, site, url)
     assert results(archive)[0][0]["status"] == "success"
     assert asked == ["", "bytes=500000-"]
     assert held(archive)["fileset:archiveorg:archive.org:played-4711", "2", "big.bin"] == BIG
 
 
-def test_another_file_under_the_same_url_is_begun_anew(tmp_path: Path) -> None:
-    archive = tmp_path / "archive"
-    with PlatformSite() as site:
-        dataset = played(("big.bin", BIG), ("b", b"b"))
-        url = site.play("archiveorg", dataset)
-        cut = reply(b"x" * 400_000, "", 'ETag: "old"', length=len(BIG), then="close")
-        site.routes[file_target("archiveorg", dataset, 0)] = in_turn(
-            cut, reply(BIG, "", 'ETag: "v1"')
-        )
-        run = crawl(archive, "-a", f"url={url}", **site.settings)
-        assert run.code == 0, run.log
+def test_another_file_under_the_same_url_is_begun_anew(site, archive):
+    dataset = played(("big.bin", BIG), ("b", b"b"))
+    url = site.play("archiveorg", dataset)
+    cut = reply(b"x" * 400_000, "", 'ETag: "old"', length=len(BIG), then="close")
+    site.routes[file_target("archiveorg", dataset, 0)] = in_turn(cut, reply(BIG, "", 'ETag: "v1"'))
+    crawled(archive, site, url)
     assert held(archive)["fileset:archiveorg:archive.org:played-4711", "2", "big.bin"] == BIG
 
 
-def test_a_content_coding_is_undone_only_where_the_coded_bytes_are_not_the_file(
-    tmp_path: Path,
-) -> None:
-    archive = tmp_path / "archive"
+def test_a_coding_is_undone_only_where_the_coded_bytes_are_not_the_file(tmp_path, site, archive):
     table = b"a,b\n1,2\n" * 20_000
     files = (("a.csv", table), ("a.csv.gz", gzip.compress(table)), ("wrong.csv", b"1,2\n"))
     coded = reply(gzip.compress(table), "text/csv", "Content-Encoding: gzip", 'ETag: "v1"')
-    with PlatformSite() as site:
-        urls = []
-        for platform in ("archiveorg", "zenodo"):  # into an item, into a WARC
-            dataset = played(*files)
-            urls.append(site.play(platform, dataset))
-            for number in range(len(files)):
-                site.routes[file_target(platform, dataset, number)] = coded
-        run = crawl(archive, "-a", f"input={requests_file(tmp_path, *urls)}", **site.settings)
-        assert run.code == 0, run.log
+    urls = []
+    for platform in ("archiveorg", "zenodo"):  # into an item, into a WARC
+        dataset = played(*files)
+        urls.append(site.play(platform, dataset))
+        for number in range(len(files)):
+            site.routes[file_target(platform, dataset, number)] = coded
+    run = crawl(archive, "-a", f"input={requests_file(tmp_path, *urls)}", **site.settings)
+    assert run.code == 0, run.log
     for result in results(archive)[0]:
         told = [file["status"] for file in result["manifest"]]
         assert told == ["success", "success", "mismatch-size"], result
@@ -131,19 +117,16 @@ def test_a_content_coding_is_undone_only_where_the_coded_bytes_are_not_the_file(
     assert crawl(archive, verb="verify").out == ""
 
 
-def test_a_broken_transfer_coding_into_an_item_has_its_name(tmp_path: Path) -> None:
-    archive = tmp_path / "archive"
-    with PlatformSite() as site:
-        dataset = played(("broken", BIG), ("cut", BIG), ("whole", BIG[:5000]))
-        url = site.play("archiveorg", dataset)
-        targets = [file_target("archiveorg", dataset, number) for number in range(3)]
-        site.routes[targets[0]] = chunked(BIG[:200_000], end=b"zzz\r\n\r\n")
-        cut = chunked(BIG[:200_000], end=b"10\r\nearly")
-        site.routes[targets[1]] = Reply(cut.data, "close")
-        site.routes[targets[2]] = chunked(BIG[:100], BIG[100:5000])
-        run = crawl(archive, "-a", f"url={url}", LAFKA_FILESET_TRIES=2, **site.settings)
-        assert run.code == 0, run.log
-        asked = [seen.target for seen in site.seen if seen.target in targets]
+def test_a_broken_transfer_coding_into_an_item_has_its_name(site, archive):
+    dataset = played(("broken", BIG), ("cut", BIG), ("whole", BIG[:5000]))
+    url = site.play("archiveorg", dataset)
+    targets = [file_target("archiveorg", dataset, number) for number in range(3)]
+    site.routes[targets[0]] = chunked(BIG[:200_000], end=b"zzz\r\n\r\n")
+    cut = chunked(BIG[:200_000], end=b"10\r\nearly")
+    site.routes[targets[1]] = Reply(cut.data, "close")
+    site.routes[targets[2]] = chunked(BIG[:100], BIG[100:5000])
+    crawled(archive, site, url, LAFKA_FILESET_TRIES=2)
+    asked = [seen.target for seen in site.seen if seen.target in targets]
     [[result]] = results(archive)
     assert [file["status"] for file in result["manifest"]] == [
         "transfer-encoding-error", "error-platform-download", "success"
@@ -153,16 +136,13 @@ def test_a_broken_transfer_coding_into_an_item_has_its_name(tmp_path: Path) -> N
     assert asked.count(targets[0]) == 3  # two tries got no further byte
 
 
-def test_what_is_twice_another_file_is_set_aside(tmp_path: Path) -> None:
-    archive = tmp_path / "archive"
-    with PlatformSite() as site:
-        dataset = played(("big.bin", BIG), ("b", b"b"))
-        url = site.play("archiveorg", dataset)
-        wrong = hashlib.sha512(BIG).digest() * (len(BIG) // 64 + 1)
-        site.routes[file_target("archiveorg", dataset, 0)] = reply(wrong[: len(BIG)], "")
-        run = crawl(archive, "-a", f"url={url}", **site.settings)
-        assert run.code == 0, run.log
-        assert len(site.file_requests()) == 3
+def test_what_is_twice_another_file_is_set_aside(site, archive):
+    dataset = played(("big.bin", BIG), ("b", b"b"))
+    url = site.play("archiveorg", dataset)
+    wrong = hashlib.sha512(BIG).digest() * (len(BIG) // 64 + 1)
+    site.routes[file_target("archiveorg", dataset, 0)] = reply(wrong[: len(BIG)], "")
+    crawled(archive, site, url)
+    assert len(site.file_requests()) == 3
     [[result]] = results(archive)
     assert result["status"] == "mismatch-sha1" or result["status"] == "mismatch-md5"
     assert [file["status"] for file in result["manifest"]] == [result["status"], "success"]
@@ -170,26 +150,23 @@ def test_what_is_twice_another_file_is_set_aside(tmp_path: Path) -> None:
     assert "played-4711/item.json" not in items(archive)
 
 
-def test_a_kill_loses_no_byte_that_was_synced(tmp_path: Path) -> None:
-    archive = tmp_path / "archive"
-    with PlatformSite() as site:
-        dataset = played(("a", b"first"), ("big.bin", BIG))
-        url = site.play("archiveorg", dataset)
-        target = file_target("archiveorg", dataset, 1)
-        part = reply(BIG[:600_000], "", 'ETag: "v1"', length=len(BIG), then="hold")
-        site.routes[target] = part
-        with FilesetCrawl(archive, "-a", f"url={url}", **site.settings) as going:
-            told = archive / "items/played-4711/files/.part-big.bin.json"
-            waiting.until(lambda: told.exists() and _offset(told) == 600_000, going.process.pid)
-            assert json.loads(told.read_bytes())["length"] == len(BIG)
-            going.kill()
-        site.routes[target] = ranged(BIG)
-        site.forget()
-        run = crawl(archive, "-a", f"url={url}", **site.settings)
-        assert run.code == 0, run.log
-        asked = [seen.headers.get("Range") for seen in site.seen if seen.target == target]
-        assert asked == ["bytes=600000-"]
-        assert site.file_requests() == [target]
+def test_a_kill_loses_no_byte_that_was_synced(site, archive):
+    dataset = played(("a", b"first"), ("big.bin", BIG))
+    url = site.play("archiveorg", dataset)
+    target = file_target("archiveorg", dataset, 1)
+    part = reply(BIG[:600_000], "", 'ETag: "v1"', length=len(BIG), then="hold")
+    site.routes[target] = part
+    with FilesetCrawl(archive, "-a", f"url={url}", **site.settings) as going:
+        told = archive / "items/played-4711/files/.part-big.bin.json"
+        waiting.until(lambda: told.exists() and _offset(told) == 600_000, going.process.pid)
+        assert json.loads(told.read_bytes())["length"] == len(BIG)
+        going.kill()
+    site.routes[target] = ranged(BIG)
+    site.forget()
+    crawled(archive, site, url)
+    asked = [seen.headers.get("Range") for seen in site.seen if seen.target == target]
+    assert asked == ["bytes=600000-"]
+    assert site.file_requests() == [target]
     assert results(archive)[-1][0]["status"] == "success"
     assert {path: data for (_, _, path), data in held(archive).items()} == {
         "a": b"first", "big.bin": BIG
@@ -197,28 +174,23 @@ def test_a_kill_loses_no_byte_that_was_synced(tmp_path: Path) -> None:
     assert not list((archive / "fileset" / "raw").iterdir())
 
 
-def test_a_folder_that_is_not_lafkas_is_left_alone(tmp_path: Path) -> None:
-    archive = tmp_path / "archive"
+def test_a_folder_that_is_not_lafkas_is_left_alone(site, archive):
     foreign = archive / "items" / "played-4711" / "mine.txt"
     foreign.parent.mkdir(parents=True)
     foreign.write_bytes(b"mine")
     (archive / "warc").mkdir()
-    with PlatformSite() as site:
-        url = site.play("archiveorg", played(("a", b"first"), ("b", b"second")))
-        run = crawl(archive, "-a", f"url={url}", **site.settings)
-        assert run.code == 0, run.log
-        assert site.file_requests() == []
+    url = site.play("archiveorg", played(("a", b"first"), ("b", b"second")))
+    crawled(archive, site, url)
+    assert site.file_requests() == []
     assert results(archive)[0][0]["status"] == "error-archiveorg-upload"
     assert items(archive) == ["played-4711/mine.txt"]
 
 
-def test_a_file_larger_than_its_memory_streams_past_it(tmp_path: Path) -> None:
+def test_a_file_larger_than_its_memory_streams_past_it(tmp_path, site):
     archive, size = tmp_path / "archive", 256 << 20
-    with PlatformSite() as site:
-        dataset = played(("zeros.bin", bytes(size)), ("b", b"b"))
-        url = site.play("archiveorg", dataset)
-        run = crawl(archive, "-a", f"url={url}", **site.settings)
-        assert run.code == 0, run.log
+    dataset = played(("zeros.bin", bytes(size)), ("b", b"b"))
+    url = site.play("archiveorg", dataset)
+    crawled(archive, site, url)
     assert results(archive)[0][0]["status"] == "success"
     state = (archive / "items" / "played-4711" / "files" / "zeros.bin").stat()
     assert state.st_size == size
@@ -228,31 +200,28 @@ def test_a_file_larger_than_its_memory_streams_past_it(tmp_path: Path) -> None:
     assert sum(path.stat().st_size for path in archive.rglob("*.warc")) < 1 << 20
 
 
-def test_a_flipped_bit_is_healed_by_a_refresh(tmp_path: Path) -> None:
+def test_a_flipped_bit_is_healed_by_a_refresh(tmp_path, site, archive):
     """Twenty bits of files in items and twenty of files in WARCs, each of another dataset."""
-    archive = tmp_path / "archive"
     body, flips = BIG[:1000], [step * 997 // 19 for step in range(20)]
-    with PlatformSite() as site:
-        urls = [
-            site.play(platform, played(("a.bin", body), ("b", b"b"), number=1000 + number))
-            for number in range(20)
-            for platform in ("archiveorg", "zenodo")
-        ]
-        asked = requests_file(tmp_path, *urls)
-        assert crawl(archive, "-a", f"input={asked}", **site.settings).code == 0
-        whole = held(archive)
-        for number, flip in enumerate(flips):
-            for platform in ("archiveorg", "zenodo"):
-                flip_bit(archive, platform, 1000 + number, flip)
-        rotten = sum(data != whole[key] for key, data in held(archive).items())
-        assert rotten == 40
-        site.forget()
-        run = crawl(archive, "-a", f"input={asked}", "-a", "refresh=all", **site.settings)
-        assert run.code == 0, run.log
-        assert len(site.file_requests()) == 80
-        site.forget()
-        assert crawl(archive, "-a", f"input={asked}", **site.settings).code == 0
-        assert site.seen == []
+    urls = [
+        site.play(platform, played(("a.bin", body), ("b", b"b"), number=1000 + number))
+        for number in range(20)
+        for platform in ("archiveorg", "zenodo")
+    ]
+    asked = requests_file(tmp_path, *urls)
+    crawled(archive, site, asked)
+    whole = held(archive)
+    for number, flip in enumerate(flips):
+        for platform in ("archiveorg", "zenodo"):
+            flip_bit(archive, platform, 1000 + number, flip)
+    rotten = sum(data != whole[key] for key, data in held(archive).items())
+    assert rotten == 40
+    site.forget()
+    crawled(archive, site, asked, "-a", "refresh=all")
+    assert len(site.file_requests()) == 80
+    site.forget()
+    crawled(archive, site, asked)
+    assert site.seen == []
     assert {result["status"] for result in results(archive)[1]} == {"success"}
     assert held(archive) == whole
     aside = list((archive / "items").rglob("*.mismatch"))
@@ -277,15 +246,12 @@ def flip_bit(archive: Path, platform: str, number: int, flip: int) -> None:
     place.write_bytes(data)
 
 
-def test_other_content_is_no_rot(tmp_path: Path) -> None:
+def test_other_content_is_no_rot(site, archive):
     """What stands as it was kept stays, whatever the platform says of it now."""
-    archive = tmp_path / "archive"
-    with PlatformSite() as site:
-        url = site.play("archiveorg", played(("a", b"one"), ("b", b"b")))
-        assert crawl(archive, "-a", f"url={url}", **site.settings).code == 0
-        site.play("archiveorg", played(("a", b"two"), ("b", b"b")))
-        run = crawl(archive, "-a", f"url={url}", "-a", "force=1", **site.settings)
-        assert run.code == 0, run.log
+    url = site.play("archiveorg", played(("a", b"one"), ("b", b"b")))
+    crawled(archive, site, url)
+    site.play("archiveorg", played(("a", b"two"), ("b", b"b")))
+    crawled(archive, site, url, "-a", "force=1")
     [result] = results(archive)[1]
     assert result["status"] == "mismatch-existing"
     assert result["error_message"] == "'a': played-4711/files/a: other content is there"

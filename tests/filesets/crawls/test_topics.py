@@ -9,7 +9,6 @@ import threading
 import uuid
 from pathlib import Path
 
-from tests.filesets.crawls.ingesting import Ingest
 from tests.filesets.crawls.running import FilesetCrawl, crawl, held, requests_file, results
 from tests.filesets.crawls.test_command import schema
 from tests.sites.platforms import file_target, played
@@ -59,7 +58,7 @@ class Killer:
         return self.page
 
 
-def test_requests_come_from_a_topic_and_results_go_to_theirs(ingest: Ingest) -> None:
+def test_requests_come_from_a_topic_and_results_go_to_theirs(ingest):
     site = ingest.site
     urls = [site.play(name, played(*FILES, number=n)) for n, name in
             enumerate(("zenodo", "dataverse", "archiveorg"), 1)]  # fmt: skip
@@ -92,7 +91,7 @@ def test_requests_come_from_a_topic_and_results_go_to_theirs(ingest: Ingest) -> 
     assert sum(result["status"] == "success-existing" for result in news) == 4
 
 
-def test_a_killed_worker_loses_no_result_and_fetches_no_file_twice(ingest: Ingest) -> None:
+def test_a_killed_worker_loses_no_result_and_fetches_no_file_twice(ingest):
     site = ingest.site
     sets = [played((f"{n}.txt", b"%d\n" % n), ("b.txt", b"b"), number=n) for n in range(1, 7)]
     urls = [site.play("zenodo", one) for one in sets]
@@ -122,7 +121,7 @@ def test_a_killed_worker_loses_no_result_and_fetches_no_file_twice(ingest: Inges
     assert not [t for t in site.file_requests() if t.split("/")[-2].removesuffix(".txt") in once]
 
 
-def test_poison_stops_no_worker(ingest: Ingest) -> None:
+def test_poison_stops_no_worker(ingest):
     url = ingest.site.play("zenodo", played(*FILES))
     bad = {"ingest_type": "dataset", "base_url": "ftp://x.example/"}
     long = {"ingest_type": "dataset", "base_url": "https://x.example/", "edit_extra": {"a": "x"}}
@@ -150,7 +149,7 @@ def test_poison_stops_no_worker(ingest: Ingest) -> None:
     assert crawl(ingest.archive, verb="verify").out == ""
 
 
-def test_a_topic_that_is_missing_stops_the_crawl(ingest: Ingest) -> None:
+def test_a_topic_that_is_missing_stops_the_crawl(ingest):
     ingest.requests = f"none-{uuid.uuid4().hex}"
     with ingest.going() as worker:
         run = worker.ended()
@@ -158,7 +157,7 @@ def test_a_topic_that_is_missing_stops_the_crawl(ingest: Ingest) -> None:
     assert "Unknown topic" in run.log
 
 
-def test_results_of_a_file_of_requests_are_published_too(ingest: Ingest, tmp_path: Path) -> None:
+def test_results_of_a_file_of_requests_are_published_too(ingest, tmp_path):
     url = ingest.site.play("figshare", played(FILES[0]))
     listed = requests_file(tmp_path, url, "{}")
     where = f"output=kafka://{ingest.kafka.servers}"
@@ -170,9 +169,7 @@ def test_results_of_a_file_of_requests_are_published_too(ingest: Ingest, tmp_pat
     assert len(feed) == 3
 
 
-def test_a_message_that_kills_its_worker_is_given_up_and_the_innocent_beside_it_is_not(
-    ingest: Ingest, tmp_path: Path
-) -> None:
+def test_a_message_that_kills_its_worker_is_given_up_and_the_innocent_is_not(ingest, tmp_path):
     site = ingest.site
     urls = [site.play(name, played(*FILES)) for name in ("zenodo", "archiveorg")]  # two hosts
     page = site.routes["/details/played-4711"]

@@ -139,7 +139,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         yield Crawled(site=site, archive=folder / "archive", run=run)
 
 
-def test_every_dataset_is_whole(crawled: Crawled) -> None:
+def test_every_dataset_is_whole(crawled):
     assert crawled.run.code == 0, crawled.run.log[-3000:]
     [found] = results(crawled.archive)
     kinds = {one["request"]["base_url"]: one["status"] for one in found}
@@ -149,7 +149,7 @@ def test_every_dataset_is_whole(crawled: Crawled) -> None:
     assert set(crawled.site.doubled) == set(KINDS)
 
 
-def test_no_file_is_another(crawled: Crawled) -> None:
+def test_no_file_is_another(crawled):
     found = held(crawled.archive)
     assert len(found) == FILES * len(KINDS)
     wrong = [key for key, data in found.items()
@@ -157,7 +157,7 @@ def test_no_file_is_another(crawled: Crawled) -> None:
     assert wrong == []
 
 
-def test_records_say_which_connection_an_exchange_had(crawled: Crawled) -> None:
+def test_records_say_which_connection_an_exchange_had(crawled):
     """What nothing proves is alone on its connection; files with a digest may share one."""
     assert warcio_check(crawled.archive)
     places: list[tuple[str, str]] = []
