@@ -14,12 +14,12 @@ from typing import Any
 
 from lafka.errors import LafkaError
 from lafka.filesets.archive.filesets import Filesets
-from lafka.filesets.archive.storing import ItemPlace
+from lafka.filesets.archive.storing import ItemPlace, Storing
 from lafka.filesets.checking.filesets import check_filesets
 from lafka.filesets.model.asks import Keep
 from lafka.filesets.model.manifests import facts_of, filled
 from lafka.filesets.model.types import FilesetManifestFile, IngestStrategy
-from lafka.filesets.targets.folder import PartFile, facts_on_disk
+from lafka.filesets.targets.folder import ItemFolder, PartFile, facts_on_disk
 from lafka.filesets.targets.item import ItemDescription, Part
 from tests.faults import forks
 from tests.faults.forks import Run, in_child
@@ -64,6 +64,12 @@ class Work(Store):
         self.acknowledge(ID)
 
     def into_an_item(self) -> None:
+        storing, item = self.files_into_an_item()
+        item.finish()
+        ended(self, storing)
+        self.acknowledge(ITEM_ID)
+
+    def files_into_an_item(self) -> tuple[Storing, ItemFolder]:
         storing = self.storing(ITEM_ID)
         storing.version(ITEM, IngestStrategy.ARCHIVEORG_FILESET, anew=False)
         described = ItemDescription.of(ITEM, list(BODIES))
@@ -82,9 +88,7 @@ class Work(Store):
             place = ItemPlace(item="an-item", name=item.name_of(path))
             unsynced = final.parent if later else None
             storing.keep_item(Keep(file=file), [], place, [], unsynced=unsynced)
-        item.finish()
-        ended(self, storing)
-        self.acknowledge(ITEM_ID)
+        return storing, item
 
     def fetch(self, final: Path, body: bytes, *, later: bool) -> None:
         """Have *body* in a part, half of it at a time, and give it its name once it is verified.

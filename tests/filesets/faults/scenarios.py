@@ -7,6 +7,7 @@ late, or with all of them in time, and says what went wrong: nothing, where all 
 from __future__ import annotations
 
 import gzip
+import json
 import random
 import shutil
 from collections.abc import Callable, Mapping
@@ -134,6 +135,25 @@ def a_fileset_stored(_: Crawls, __: roads.RoadSite, wrong: Wrong) -> Told:
         return _deed(root, ordeals.Work.into_a_warc, wrong, lost, most=MANY)
 
 
+def small_files_of_an_item(_: Crawls, __: roads.RoadSite, wrong: Wrong) -> Told:
+    """Names of small files are synced before the summary that names them; the power goes."""
+
+    def work(store: ordeals.Work) -> None:
+        store.files_into_an_item()[0].commit()
+
+    def lost(tree: Tree) -> bool:
+        for path, data in tree.items():
+            if data and path.startswith("fileset/suwaf/") and f"/{DRAFT}" not in path:
+                for version in json.loads(data)[ordeals.ITEM_ID].values():
+                    names = (f"items/{e['item']}/{e['name']}" for e in version["files"].values())
+                    if not all(name in tree for name in names):
+                        return True
+        return False
+
+    with ordeals.folder() as root:
+        return _deed(root, work, wrong, lost, most=MANY)
+
+
 def a_tail_set_aside(_: Crawls, __: roads.RoadSite, wrong: Wrong) -> Told:
     """Bytes that are no record behind a WARC's end are kept aside; the power goes."""
     with ordeals.folder() as root:
@@ -209,6 +229,7 @@ def a_dry_repair_beside_a_crawl(_: Crawls, __: roads.RoadSite, wrong: Wrong) -> 
 QUICK: Mapping[str, Scenario] = {
     "two writers": two_writers,
     "a fileset stored": a_fileset_stored,
+    "small files of an item": small_files_of_an_item,
     "a tail set aside": a_tail_set_aside,
     "a dead letter": a_dead_letter,
     "a rotten file replaced": partial(a_rotten_file_replaced, coded=False),
