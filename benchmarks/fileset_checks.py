@@ -15,7 +15,7 @@ from benchmarks import fileset_site, runs
 from benchmarks.fileset_rows import GIB, Bench, Way, crawl, holds, seconds, shell
 from benchmarks.runs import Run
 from benchmarks.tables import markdown
-from lafka.filesets.bundles import BundleChildren
+from lafka.filesets.bundles.children import BundleChildren
 from lafka.filesets.model.bundles import BundleLimits
 
 FILES = 200

@@ -84,7 +84,7 @@ def crawl(folder: Path, urls: Sequence[str], more: Mapping[str, str], **settings
     run = runs.run(crawl_command(folder, urls, **settings), cwd=runs.ROOT, log=log, more=more)
     told = results(folder / "archive")
     if len(told) != len(urls) or not all(result["hit"] for result in told):
-        raise SystemExit(f"{told[:1]}\n{log.read_text()[-3000:]}")
+        raise SystemExit(f"{str(told[:1])[:2000]}\n{log.read_text()[-3000:]}")
     return run
 
 
