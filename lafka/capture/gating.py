@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,6 +20,7 @@ from scrapy.utils.asyncio import create_looping_call
 from lafka.errors import BadArgument
 from lafka.jobs.database.postgresql import Server
 from lafka.politeness.claims import Claims, GateAway
+from lafka.politeness.courier import RECONNECT
 from lafka.politeness.gate import LOST, TICK, Gate
 from lafka.storage.stopping import STOPPING, stop_for
 from lafka.storage.threads import the_reactor
@@ -26,19 +28,29 @@ from lafka.storage.threads import the_reactor
 SCHEMES = ("postgresql://", "postgres://")
 
 
-def _claims(url: str) -> Claims:
+def _server(url: str) -> Server:
     if not url.startswith(SCHEMES):
         raise BadArgument("LAFKA_GATE has to be a URL that begins with postgresql://")
-    worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex}"
     try:
-        return Claims(Server(url), worker)
+        return Server(url)
     except BadArgument as error:
         raise BadArgument(f"LAFKA_GATE: {error}") from None
 
 
-def check_gate(url: str) -> None:
-    """Raise ``BadArgument`` where the gate at *url* does not answer or cannot be written to."""
-    claims = _claims(url)
+def _claims(server: Server) -> Claims:
+    return Claims(server, f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex}")
+
+
+def check_gate(url: str, patience: float = 0.0) -> None:
+    """Raise ``BadArgument`` where the gate at *url* does not answer or cannot be written to.
+
+    A server that is starting is waited for, *patience* seconds at most.
+    """
+    server = _server(url)
+    ends_at = time.monotonic() + patience
+    while server.is_starting() and time.monotonic() < ends_at:
+        time.sleep(RECONNECT)
+    claims = _claims(server)
     try:
         claims.claim({})
         claims.leave()
@@ -64,7 +76,7 @@ def _call(work: Callable[[], object]) -> None:
 def open_gate(crawler: Crawler, url: str) -> Gate:
     """The gate at *url*, for as long as the spider of *crawler* is open; ``BadArgument``."""
     gate = Gate(
-        _claims(url),
+        _claims(_server(url)),
         delay=partial(_delay, crawler),
         call=_call,
         on_lost=lambda sentence: stop_for(crawler, LOST, sentence),

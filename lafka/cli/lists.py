@@ -80,7 +80,7 @@ def check_crawl(settings: BaseSettings | None, args: list[str], given: dict[str,
         if url := settings.get("LAFKA_GATE"):
             from lafka.capture.gating import check_gate  # noqa: PLC0415
 
-            check_gate(str(url))
+            check_gate(str(url), settings.getfloat("LAFKA_GATE_PATIENCE"))
         spider.check(settings, given)
         tell_archive(settings, getattr(spider, "store_setting", "LAFKA_ARCHIVE"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from random import Random
@@ -169,6 +170,30 @@ def test_a_gate_that_cannot_be_written_to_is_refused(url: str) -> None:
     assert "read-only" in refusal(f"{url}?options=-c%20default_transaction_read_only%3Don")
     done(url, "ALTER TABLE lafka_gate DROP COLUMN parked")
     assert "parked" in refusal(url)
+
+
+def test_a_gate_that_is_starting_is_waited_for_as_long_as_patience_lasts(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, data = postgres.url(), postgres.folder / "data"
+    postgres.stop()
+    (data / "standby.signal").touch()
+    try:
+        postgres.start(b"entering standby mode", hot_standby="off")  # it waits for a word to go on
+        assert "not accepting connections" in refusal(url)
+
+        def promoted(_: float) -> None:
+            assert postgres.process is not None
+            (data / "promote").touch()
+            postgres.process.send_signal(signal.SIGUSR1)
+
+        monkeypatch.setattr("lafka.capture.gating.time.sleep", promoted)
+        check_gate(url, patience=60.0)
+        assert done(url, "SELECT * FROM lafka_gate") == []
+    finally:
+        postgres.stop()
+        (data / "standby.signal").unlink(missing_ok=True)
+        postgres.start()
 
 
 def test_sentences_name_the_server_and_neither_user_nor_password(postgres: Postgres) -> None:

@@ -52,11 +52,11 @@ class Postgres:
         subprocess.run(initdb, check=True, capture_output=True, **self._how)  # type: ignore[call-overload]
         self.port = free_port()
 
-    def start(self) -> None:
-        """Start it, and wait until it answers: it says so in its log."""
+    def start(self, said: bytes = b"ready to accept connections", **more: str) -> None:
+        """Start it, and wait until it says in its log that it answers, or what *said* is."""
         options = {
             "listen_addresses": "127.0.0.1", "unix_socket_directories": self.folder,
-            "fsync": self.fsync, "shared_buffers": "32MB", "max_connections": 20,
+            "fsync": self.fsync, "shared_buffers": "32MB", "max_connections": 20, **more,
         }  # fmt: skip
         postgres = [program("postgres"), "-D", self.folder / "data", "-p", str(self.port)]
         for name, value in options.items():
@@ -65,7 +65,7 @@ class Postgres:
         assert self.process is not None
         assert self.process.stderr is not None
         for line in self.process.stderr:
-            if b"ready to accept connections" in line:
+            if said in line:
                 # What it has to say later must not stop it.
                 threading.Thread(target=self.process.stderr.read, daemon=True).start()
                 return

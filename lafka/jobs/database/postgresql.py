@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import psycopg
 
 _CONNECT = 10  # seconds
+_PING = 2  # seconds
 _SCHEMA = "schema.postgresql.sql"
 _KINDS = {
     "hit": "boolean", "total_size": "bigint", "file_count": "int", "size_bytes": "bigint",
@@ -140,6 +141,12 @@ class Server:
             self._url, connect_timeout=_CONNECT, application_name="lafka", autocommit=True
         )
         return connection
+
+    def is_starting(self) -> bool:
+        """Return whether the server answers that it takes nobody yet, for it starts or recovers."""
+        how = self._psycopg.conninfo.make_conninfo(self._url, connect_timeout=_PING)
+        pq = self._psycopg.pq
+        return bool(pq.PGconn.ping(how.encode()) == pq.Ping.REJECT)
 
     def sentence(self, error: Exception) -> str:
         """*error* in a sentence that names the server."""
