@@ -20,7 +20,7 @@ from lafka.papers.lists.futlis import Line
 from lafka.papers.lists.rows import FORMATS, bare
 from lafka.runs.sources import meant
 from lafka.runs.terminals import program
-from lafka.runs.validation import metrics_address, misspelt
+from lafka.runs.validation import metrics_address, misspelt, seconds
 from lafka.storage.outputs import STDOUT, ending_of, write_output
 
 LIST_OPTIONS = ("delimiter", "encoding", "pid", "url")
@@ -80,7 +80,7 @@ def check_crawl(settings: BaseSettings | None, args: list[str], given: dict[str,
         if url := settings.get("LAFKA_GATE"):
             from lafka.capture.gating import check_gate  # noqa: PLC0415
 
-            check_gate(str(url), settings.getfloat("LAFKA_GATE_PATIENCE"))
+            check_gate(str(url), seconds(settings, "LAFKA_GATE_PATIENCE"))
         spider.check(settings, given)
         tell_archive(settings, getattr(spider, "store_setting", "LAFKA_ARCHIVE"))
 

@@ -99,7 +99,7 @@ positive = partial(_whole, least=1)
 _natural = partial(_whole, least=0)
 
 
-def _number(settings: BaseSettings, name: str, what: str) -> None:
+def _number(settings: BaseSettings, name: str, what: str) -> float:
     value = settings.get(name)
     try:
         number = float(value)
@@ -107,9 +107,11 @@ def _number(settings: BaseSettings, name: str, what: str) -> None:
         number = math.nan
     if not 0 <= number < math.inf:
         raise BadArgument(f"{name}={value!r} has to be {what} from 0")
+    return number
 
 
-_seconds = partial(_number, what="a number of seconds")
+seconds = partial(_number, what="a number of seconds")
+"""The setting of a name as seconds; ``BadArgument``."""
 _rate = partial(_number, what="a number of bytes a second")
 _share = partial(_number, what="a share")
 _days = partial(_number, what="a number of days")
@@ -199,14 +201,14 @@ _CHECKS: dict[str, Check] = {
     "LAFKA_MAX_PAYLOAD": _natural,
     "LAFKA_HOST_FAILURES_MAX": _natural,
     "LAFKA_MACHINE_FAILURES_MAX": _natural,
-    "LAFKA_STALL_TIMEOUT": _seconds,
+    "LAFKA_STALL_TIMEOUT": seconds,
     "LAFKA_MIN_RATE": _rate,
-    "LAFKA_RETRY_AFTER_MAX": _seconds,
-    "LAFKA_CRAWL_DELAY_MAX": _seconds,
-    "LAFKA_GATE_PATIENCE": _seconds,
-    "LAFKA_PROGRESS_INTERVAL": _seconds,
+    "LAFKA_RETRY_AFTER_MAX": seconds,
+    "LAFKA_CRAWL_DELAY_MAX": seconds,
+    "LAFKA_GATE_PATIENCE": seconds,
+    "LAFKA_PROGRESS_INTERVAL": seconds,
     "LAFKA_METRICS": _where_set(metrics_address),
-    "LAFKA_SHUTDOWN_TIMEOUT": _seconds,
+    "LAFKA_SHUTDOWN_TIMEOUT": seconds,
     "LAFKA_LOSS_SHARE": _share,
     "LAFKA_LOSS_DAYS": _days,
     "LAFKA_REFRESH_MIN": _days,
@@ -235,7 +237,7 @@ _CHECKS: dict[str, Check] = {
     "LAFKA_FILESET_TRIES": positive,
     "LAFKA_FILESETS_MAX": positive,
     "LAFKA_KAFKA_WINDOW": positive,
-    "LAFKA_FLEET_PATIENCE": _seconds,
+    "LAFKA_FLEET_PATIENCE": seconds,
     "LAFKA_FILESET_LATEST": _truth,
     "LAFKA_FILESET_PARTIAL": _truth,
     "LAFKA_FILESET_RESTRICTED": _truth,

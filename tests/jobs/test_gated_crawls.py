@@ -22,7 +22,7 @@ from lafka.errors import BadArgument
 from lafka.politeness.claims import LEASE
 from tests import starts
 from tests.crawls.running import ROOT, Crawl, command, crawl, outcomes
-from tests.jobs.test_gate import done
+from tests.jobs.test_gate import AWAY, done
 from tests.services.postgresqls import Postgres
 from tests.sites.server import Handler, Seen, Server, redirect, reply
 from tests.stores import pdf
@@ -309,6 +309,7 @@ def test_the_lines_of_the_how_to_are_run(postgres: Postgres, tmp_path: Path) -> 
         ({"LAFKA_GATE": "mysql://bob:secret@127.0.0.1/x"}, "LAFKA_GATE has to be a URL"),
         ({"LAFKA_GATE": "postgresql://bob:secret@127.0.0.1:1/x"}, "LAFKA_GATE cannot be used"),
         ({"LAFKA_GATE_PATIENCE": "soon"}, "LAFKA_GATE_PATIENCE='soon' has to be a number of sec"),
+        ({"LAFKA_GATE": AWAY, "LAFKA_GATE_PATIENCE": "x"}, "LAFKA_GATE_PATIENCE='x' has to be a"),
         ({"LAFKA_GATE_PATIENCE": "-1"}, "LAFKA_GATE_PATIENCE='-1' has to be a number of seconds"),
     ],
 )

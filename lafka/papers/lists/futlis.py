@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
@@ -156,9 +157,13 @@ def shard_of(url: str, pid: str, n: int) -> int:
     *url* in lower case, without its port; at a resolver of DOIs and handles also the first part of
     the path, which names the registrant; where there is no host, the *pid*.
     """
-    name = _politeness_name(url) or pid
+    return _hashed(_politeness_name(url) or pid) % n
+
+
+@lru_cache(maxsize=10_000)  # most lines are of few hosts
+def _hashed(name: str) -> int:
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:8], "big") % n
+    return int.from_bytes(digest[:8], "big")
 
 
 def shard_of_line(line: Line, n: int) -> int:

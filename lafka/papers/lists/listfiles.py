@@ -93,10 +93,13 @@ _LINES_OF_A_RECORD = 200
 
 def _records(raw_lines: Iterable[_RawLine], rows: Rows) -> Iterator[_RawLine]:
     """Yield *raw_lines*, those that one record of csv goes over as one."""
+    if isinstance(rows, Jsonl) or not rows.may_go_on:
+        yield from raw_lines
+        return
     coming = iter(raw_lines)
     ahead: deque[_RawLine] = deque()
     while first := ahead.popleft() if ahead else next(coming, None):
-        yield first if isinstance(rows, Jsonl) else _whole(first, rows, ahead, coming)
+        yield _whole(first, rows, ahead, coming)
 
 
 def _whole(

@@ -141,6 +141,8 @@ class ColumnRows:
         self._columns = columns
         self._left = columns.above + columns.has_header
         self._header = ""
+        self.may_go_on = columns.has_header and columns.width > 2
+        """Whether a quoted field may go on in the next line."""
 
     def row(self, text: str) -> ListRow | None:
         """The columns of a line, None for the header, again too, and for Excel's ``sep=;``."""
@@ -158,8 +160,7 @@ class ColumnRows:
 
     def is_open(self, text: str) -> bool:
         """Return whether *text* ends within a quoted field that may go on in the next line."""
-        is_wide = self._columns.has_header and self._columns.width > 2
-        if not is_wide or '"' not in text:
+        if not self.may_go_on or '"' not in text:
             return False
         if self._strict:
             return self._split(text).open_quote
@@ -285,20 +286,29 @@ def _as_escapes(text: str) -> str:
 
 def verdict(number: int, row: ListRow, scheme: Scheme) -> Line:
     """The line that *row* makes, a pid of *scheme* and a URL, or what is wrong with it."""
-    url = _as_escapes(row.url.strip(" \t\r\n"))  # as it was written
-    others = {_as_escapes(name): _as_escapes(value) for name, value in row.others.items()}
-    line = partial(Line, number=number, pid_text=_as_escapes(row.pid), url_text=url, others=others)
+    url = _as_escapes(row.url.strip(" \t\r\n"))
+    others: Mapping[str, str] = row.others
+    if others:
+        others = {_as_escapes(name): _as_escapes(value) for name, value in others.items()}
+    futli = outcome = problem = None
     try:
         title = " ".join(_as_escapes(row.title[:TITLE_MAX]).split()) if row.title else ""
         futli = Futli(pid=_pid(row, scheme), url=_url(row, url), title=title, as_written=url)
+        if restriction := row.restriction.strip():
+            outcome, problem = "restricted", beginning(_as_escapes(restriction))
     except BadPid as error:
-        return line(outcome="bad-pid", problem=str(error))
+        outcome, problem = "bad-pid", str(error)
     except BadUrl as error:
-        return line(outcome="bad-url", problem=str(error))
-    if restriction := row.restriction.strip():
-        shown = beginning(_as_escapes(restriction))
-        return line(futli=futli, outcome="restricted", problem=shown)
-    return line(futli=futli)
+        outcome, problem = "bad-url", str(error)
+    return Line(
+        number=number,
+        pid_text=_as_escapes(row.pid),
+        url_text=url,
+        futli=futli,
+        outcome=outcome,
+        problem=problem,
+        others=others,
+    )
 
 
 def _pid(row: ListRow, scheme: Scheme) -> Pid:
