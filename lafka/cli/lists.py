@@ -89,7 +89,7 @@ def _check_metrics(settings: BaseSettings) -> None:
     address = metrics_address(settings)
     try:
         from lafka.runs.metrics import check_port  # noqa: PLC0415
-    except ModuleNotFoundError:
+    except ImportError:
         sentence = "LAFKA_METRICS needs prometheus-client: pip install 'lafka[metrics]'"
         raise BadArgument(sentence) from None
     check_port(*address)

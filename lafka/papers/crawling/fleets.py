@@ -68,8 +68,7 @@ class Fleet:
 
         ``BadArgument``, ``BrokerTrouble``.
         """
-        place, how = _place(url), properties(settings["LAFKA_KAFKA"])
-        names = [f"{place.topic}.{kind}" for kind in ("lines", "outcomes")]
+        place, names, how = _topics(url, settings)
         found = shapes(place.servers, names, how)
         for name in names:
             if name not in found:
@@ -90,9 +89,8 @@ class Fleet:
 
         *partitions*: how many each has; None: as many as are there, else 64.
         """
-        place, how = _place(url), properties(settings["LAFKA_KAFKA"])
+        place, names, how = _topics(url, settings)
         config = {**_CONFIG, **({"min.insync.replicas": "2"} if copies > 2 else {})}
-        names = [f"{place.topic}.{kind}" for kind in ("lines", "outcomes")]
         there = shapes(place.servers, names, how)
         count = next((topic.partitions for topic in there.values()), partitions or PARTITIONS)
         if partitions not in (None, count):
@@ -105,11 +103,13 @@ class Fleet:
         return cls.load(url, settings)
 
 
-def _place(url: str) -> Place:
+def _topics(url: str, settings: BaseSettings) -> tuple[Place, list[str], dict[str, str]]:
+    """The place that *url* names, the names of its topics, and how brokers are reached."""
     place = Place.parse(url)
     if not place.topic:
         raise BadArgument(f"{url} names no fleet: kafka://HOST/crawl")
-    return place
+    names = [f"{place.topic}.{kind}" for kind in ("lines", "outcomes")]
+    return place, names, properties(settings["LAFKA_KAFKA"])
 
 
 def worker_name(settings: BaseSettings) -> str:
