@@ -11,8 +11,8 @@ from itertools import islice
 from lxml import etree
 
 from lafka.papers.candidates import REWRITE, Candidate
-from lafka.papers.finders import urls, weights, words
-from lafka.papers.finders.lists import PART, has_metas, signs_of_a_paper, telling, told_apart
+from lafka.papers.finders import signs, urls, weights, words
+from lafka.papers.finders.lists import PART, has_metas, signs_of_a_paper, told_apart
 from lafka.papers.finders.pages import Element, Page, text_of
 from lafka.papers.finders.rules import Score, Words
 
@@ -26,6 +26,9 @@ _OF_ISSUE = re.compile(
     r"\b(?:vol|issue|band|heft|tome|jg|том|law|act|decree|regulation|circular|gesetz|verordnung|loi"
     r"|décret|ley|decreto|resoluci[óo]n|resolução|portaria|legge|ustawa|kanun|закон|приказ|resolution)\b",
     re.IGNORECASE,
+)
+_NAME_OF_FILE = re.compile(
+    r"\.pdf\b|^\W?(?:\w+[_-][\w-]+(?:\s|$)|[\w.-]+\.[a-z]{2,5}\W?$)", re.IGNORECASE
 )
 _FILE_NAME = re.compile(r"^[^\s/]{1,120}\.pdf\b", re.IGNORECASE)
 _DATA_NAMES = (
@@ -46,28 +49,15 @@ _OFF_SITE = frozenset({"other-site", "no-href-sign"})
 _GOOD_WORDS = frozenset({"says-pdf", "says-download", "says-full-text", "says-cjk-download"})
 _OF_PAPER = frozenset({"says-version", "says-full-text", "says-cjk-full-text"})
 _SECTION_TAGS = frozenset({"nav", "footer", "figure", "menu"})
-_ASKED_FOR = frozenset({"says-pdf", "says-download", "says-full-text", "says-open-file"})
 _UNSCORED = ("unscored",)
 _RESOLVERS = frozenset({"doi.org", "dx.doi.org", "hdl.handle.net"})
 _HOMES = frozenset({"/", "/index.html", "/index.php"})
 _NEVER = frozenset(weights.NEVER_HOSTS)
 
 
-def _names_another(text: str, found: dict[str, Words]) -> bool:
-    """Return whether a text with the lists *found* names a file: ``Floor plan (PDF)``."""
-    if "says-pdf" not in found or not _OF_PAPER.isdisjoint(found):
-        return False
-    if ".pdf" in text.lower() or PART.match(text):
-        return False
-    named = (w for w in telling(text) if len(w) > 3 and w not in weights.LITTLE)
-    return any(not words.of_text(word) for word in named)
-
-
-def _another(page: Page) -> tuple[str, float] | None:
+def _another(page: Page) -> tuple[str, float]:
     """Return what a link with a name of its own has against it on *page*, as a rule."""
-    if has_metas(page):
-        return None
-    if signs_of_a_paper(page) > 1:
+    if has_metas(page) or signs_of_a_paper(page) > 1:
         return "names-other", weights.NAMES_OTHER
     return "names-another", weights.NAMES_ANOTHER
 
@@ -219,16 +209,28 @@ class Scorer:
             score.add(tools.name, tools.weight)
         if shared and text.strip("/"):
             score.add("shared-file", weights.SHARED_FILE)
-        signs = score.value > 0
+        is_file = score.value > 0
         for reason in whose:
             score.add(reason, _IDENTITY[reason])
         if score.value > 0 and self._page.identity.in_title(text) >= weights.OWN_TITLE_WORDS:
             score.add("own-title", weights.OWN_TITLE)
+        for rule in self._named(text) if is_file else ():
+            score.add(rule.name, rule.weight)
         if host != self._page.host and urls.site(host) != self._page.site:
             score.add("other-site", weights.OTHER_SITE)
-        if not signs:
+        if not is_file:
             score.add("no-href-sign", weights.NO_HREF_SIGN)
         return score
+
+    def _named(self, text: str) -> list[Words]:
+        """Return what the name of a file says against it, in words that the title has not."""
+        name = text.partition("?")[0].rstrip("/").rpartition("/")[2].partition(".pdf")[0]
+        said = [
+            w for w in words.split(name.replace("_", " ")) if w not in self._page.identity.words
+        ]
+        if len(said) == 1 and said[0] in weights.TOPICS:
+            return []
+        return [rule for rule in words.of_text(" ".join(said)).values() if rule.weight < 0]
 
     def _against(
         self, text: str, host: str, whose: tuple[str, ...], *, tool: bool
@@ -270,7 +272,7 @@ class Scorer:
             found = words.of_text(text) if text and not _URL_TEXT.match(text) else {}
             if _NUMBERED.search(text) and not _OF_ISSUE.search(text):
                 score.add("says-number", weights.SAYS_NUMBER)
-            elif self._another and _names_another(text, found):
+            elif self._names_another(text, found, score):
                 score.add(*self._another)
         for name, rule in found.items():
             score.add(name, rule.weight)
@@ -281,6 +283,14 @@ class Scorer:
         elif _SIZE.search(text):
             score.add("size-in-text", weights.NEAR_SIZE)
         return found
+
+    def _names_another(self, text: str, found: dict[str, Words], score: Score) -> bool:
+        """Return whether a text with the lists *found* names a file: ``Floor plan (PDF)``."""
+        if "says-pdf" not in found and signs.FILE.isdisjoint(score.reasons):
+            return False
+        if not _OF_PAPER.isdisjoint(found) or PART.match(text) or _NAME_OF_FILE.search(text):
+            return False
+        return not self._page.identity.words.issuperset(words.untold(text))
 
     def _add_place(self, element: Element, score: Score) -> None:
         for rule in self._sections(element.node):
@@ -396,12 +406,12 @@ def _beside(text: str) -> tuple[tuple[str, float], ...]:
     if len(text) >= weights.RUNNING_LENGTH:
         return (("running-text", weights.RUNNING_TEXT),)
     said = words.of_text(_URLS.sub(" ", text))
-    signs = (
+    told = (
         ("near-pdf", weights.NEAR_PDF, "says-pdf" in said),
         ("near-download", weights.NEAR_DOWNLOAD, "says-download" in said),
         ("near-size", weights.NEAR_SIZE, _SIZE.search(text) is not None),
     )
-    return tuple((name, weight) for name, weight, holds in signs if holds)
+    return tuple((name, weight) for name, weight, holds in told if holds)
 
 
 def _add_type(given: dict[str, str], score: Score) -> None:

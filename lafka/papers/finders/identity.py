@@ -74,6 +74,7 @@ class Identity:
     spelled: tuple[str, ...]
     initials: frozenset[str]
     title_words: frozenset[str]
+    words: frozenset[str]
 
     def judge(self, text: str) -> tuple[str, ...]:
         """Of a path and query as ``urls.path_and_query`` gives it: reasons, own or other."""
@@ -230,6 +231,7 @@ def identify(
         spelled=tuple({t: None for title in titles if " " in (t := _spelled(title))}),
         initials=frozenset(c for t in keys for c in (t[:1], "\u201c", '"', "\u00ab")),
         title_words=frozenset(_title_words(titles)),
+        words=frozenset(word for title in titles for word in _WORDS.findall(title.lower())),
     )
 
 

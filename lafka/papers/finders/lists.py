@@ -105,7 +105,9 @@ def describes_a_paper(page: Page) -> bool:
 
 def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[int, Candidate]:
     """By place, the candidates that stand in a list of papers, judged by what tells them apart."""
-    files = [(c, e) for c, e in found if c.score > 0 and not _SIGNS.isdisjoint(c.reasons)]
+    files = [
+        (c, e) for c, e in map(_unnamed, found) if c.score > 0 and not _SIGNS.isdisjoint(c.reasons)
+    ]
     if len(files) < weights.LISTED or page.meta(*_PAPER_METAS):
         return {}
     rows = [*_rows(files)]
@@ -118,6 +120,16 @@ def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[i
     beside = {_block(e.node).getparent() for _, e in listed}
     others = [(c, e) for c, e in files if _block(e.node).getparent() in beside] + listed
     return {e.place: _other(c) for c, e in others if e.place not in own} | own
+
+
+def _unnamed(found: tuple[Candidate, Element]) -> tuple[Candidate, Element]:
+    """The same without what its name says against it: in a list each file has one."""
+    candidate, element = found
+    if "names-another" not in candidate.reasons:
+        return found
+    reasons = tuple(r for r in candidate.reasons if r != "names-another")
+    score = candidate.score - weights.NAMES_ANOTHER
+    return replace(candidate, score=score, reasons=reasons), element
 
 
 def _by_address(listed: list[tuple[Candidate, Element]]) -> list[tuple[Candidate, Element]]:

@@ -20,7 +20,6 @@ WARNED = 1.0  # at most, of a file that another link to it calls something else
 MAX_PROMISING = 5  # asked on score alone, siblings aside: a page without a fut costs no more
 MAX_SIBLINGS = 20  # files beside a surely right one: chapters of a thesis, parts of a report
 LONE = 2.5  # enough for the surest where no other link comes near: one sign, none against it
-LEAD = 1.5  # ... by so much
 ONLY_FILE = 1.5  # the one file that a page of one paper offers, whatever it says
 HOPELESS = -4.5  # of an address alone: no words make a fut of it, so they are not looked at
 MAX_SCORED = 4096  # links scored in full; of as many after, the ones whose href has a PDF sign
@@ -174,7 +173,8 @@ TEXT: tuple[Words, ...] = (
             "zusammenfassung", "abstracts", "front matter", "frontmatter", "sintesi", "synopsis",
             "samenvatting", "streszczenie", "sammanfattning", "sammendrag", "összefoglaló",
             "souhrn", "özet", "ringkasan", "riassunto", "spikblad", "executive summary",
-            "back matter", "title page", "inhaltsverzeichnis", "sumário", "sommaire",
+            "back matter", "title page", "inhaltsverzeichnis", "retraction notice",
+            "notice of retraction", "all working papers", "all papers", "all discussion papers", "sumário", "sommaire",
             "índice", "table des matières", "sadržaj", "содержание", "аннотация", "реферат",
             "автореферат", "graphical abstract", "highlights", "powerpoint", "ppt", "thumbnail",
             "errata", "erratum", "corrigendum", "correction", "comment on", "reply", "titelblatt",
@@ -494,6 +494,13 @@ FILE_WORDS = frozenset({  # what rows of files say, and no title
     "télécharger", "fichier", "texte", "intégral", "herunterladen", "datei", "volltext", "texto",
     "completo", "descargar", "archivo", "baixar", "arquivo", "scarica", "testo", "application",
     "bytes", "english", "français", "deutsch", "español", "português", "article", "paper", "thesis",
+    "report", "study", "chapter", "browser", "links", "icon", "online", "print", "web", "revised",
+    "final", "provisional", "prepublication", "standard", "default", "only", "options", "documento",
+    "principal", "visualiser", "visualizar", "visualizza", "bajar", "vignette", "bericht", "studie",
+    "rapport", "étude", "informe", "estudio", "relatório", "estudo", "rapporto", "studio", "raport",
+    "plik", "soubor", "dokument", "bestand", "fil", "filen", "rapporten", "tiedosto", "dosya",
+    "makale", "makalenin", "makaleyi", "tamamı", "tamamını", "статью", "статьи", "статті", "статтю",
+    "текст", "файл", "отчет", "مقاله", "المقال", "مقال", "미리보기", "보고서", "논문",
 })  # fmt: skip
 TITLE_AS_TEXT = 2.0  # repositories set the paper's title on the link to its file
 FILE_NAME_AS_TEXT = 1.0  # a text such as "thesis.pdf"

@@ -75,6 +75,15 @@ def of_text(text: str) -> dict[str, Words]:
     return found
 
 
+@lru_cache(maxsize=2048)
+def untold(text: str) -> frozenset[str]:
+    """The words of *text* that no list knows: the name of what a link leads to, or of a paper."""
+    words = split(text)
+    told = {n for start, end, _ in TEXT.spans(words) for n in range(start, end)}
+    rest = (w for n, w in enumerate(words) if n not in told and len(w) > 3 and w.isalpha())
+    return frozenset(w for w in rest if w not in weights.LITTLE and w not in weights.FILE_WORDS)
+
+
 def _carried(words: list[str]) -> dict[str, Words]:
     """The lists in *words*, without those against it that are a word of a title and no button."""
     spans = [*TEXT.spans(words)]
