@@ -47,6 +47,7 @@ _DATA_SET = frozenset(_DATA_NAMES)
 _BLOCKS = frozenset({"tr", "li", "dd", "p", "figure"})
 _OFF_SITE = frozenset({"other-site", "no-href-sign"})
 _GOOD_WORDS = frozenset({"says-pdf", "says-download", "says-full-text", "says-cjk-download"})
+_NAMED_AGAINST = frozenset({"says-part", "says-business", "says-preview"})
 _OF_PAPER = frozenset({"says-version", "says-full-text", "says-cjk-full-text"})
 _SECTION_TAGS = frozenset({"nav", "footer", "figure", "menu"})
 _UNSCORED = ("unscored",)
@@ -230,7 +231,8 @@ class Scorer:
         ]
         if len(said) == 1 and said[0] in weights.TOPICS:
             return []
-        return [rule for rule in words.of_text(" ".join(said)).values() if rule.weight < 0]
+        found = words.of_text(" ".join(said))
+        return [rule for name, rule in found.items() if name in _NAMED_AGAINST]
 
     def _against(
         self, text: str, host: str, whose: tuple[str, ...], *, tool: bool

@@ -174,7 +174,8 @@ TEXT: tuple[Words, ...] = (
             "samenvatting", "streszczenie", "sammanfattning", "sammendrag", "összefoglaló",
             "souhrn", "özet", "ringkasan", "riassunto", "spikblad", "executive summary",
             "back matter", "title page", "inhaltsverzeichnis", "retraction notice",
-            "notice of retraction", "all working papers", "all papers", "all discussion papers", "sumário", "sommaire",
+            "notice of retraction", "all working papers", "all papers",
+            "all discussion papers", "sumário", "sommaire",
             "índice", "table des matières", "sadržaj", "содержание", "аннотация", "реферат",
             "автореферат", "graphical abstract", "highlights", "powerpoint", "ppt", "thumbnail",
             "errata", "erratum", "corrigendum", "correction", "comment on", "reply", "titelblatt",
@@ -190,7 +191,8 @@ TEXT: tuple[Words, ...] = (
         weight=-4.0,
         why="a first page where one has to pay; where none has to, the file in a viewer",
         words=(
-            "preview", "first page", "sample", "excerpt", "leseprobe", "extrait", "extracto",
+            "preview", "first page", "sample", "sample chapter", "read chapter", "inspection copy",
+            "look inside", "chapter one", "excerpt", "leseprobe", "extrait", "extracto",
             "estratto", "read an excerpt",
         ),
     ),
@@ -263,6 +265,9 @@ TEXT: tuple[Words, ...] = (
             "plakat", "cartaz", "locandina", "afiş", "şablon", "şablonu", "makale şablonu",
             "szablon", "шаблон", "vorlage", "gabarit", "formular", "formulaire", "formulario",
             "formulário", "modulo", "formularz", "formu", "ficha", "ficha de avaliação", "laudatio",
+            "declaration", "deposit agreement", "deposit licence",
+            "deposit license", "statement of originality", "eidesstattliche erklärung", "erklärung",
+            "termo de autorização", "termo", "autorização", "autorización", "oświadczenie",
             "sample discussion paper", "sample paper", "sample article", "sample manuscript",
             "organigramm", "jahresbericht", "merkblatt", "satzungen", "resolução", "decreto",
             "modelo de artigo", "modelo de artículo", "plantilla", "guide", "guía", "guia",
@@ -295,7 +300,7 @@ LITTLE = frozenset({
 })  # fmt: skip
 BUTTON_REST = 2  # words of a topic beside the words against it that a button still has
 NAMES_ANOTHER = -4.0  # a text with a name of its own, on a page that describes no paper
-NAMES_OTHER = -1.0  # ... on one that does: most often the paper under another name
+NAMES_OTHER = -3.0  # ... on one that does: most often the paper under another name
 SAYS_NUMBER = 1.0  # the number of a paper in its series: "Staff Report No. 45"
 
 CJK_NEGATIVE = (
