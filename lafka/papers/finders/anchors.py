@@ -290,6 +290,10 @@ class Scorer:
         """Return whether a text with the lists *found* names a file: ``Floor plan (PDF)``."""
         if "says-pdf" not in found and signs.FILE.isdisjoint(score.reasons):
             return False
+        if "own-title" in score.reasons:
+            return False
+        if PART.match(text):
+            score.add("says-chapter", 0.0)
         if not _OF_PAPER.isdisjoint(found) or PART.match(text) or _NAME_OF_FILE.search(text):
             return False
         return not self._page.identity.words.issuperset(words.untold(text))

@@ -90,7 +90,9 @@ def features(
         "only": float("only-file" in reasons),
         "neighbour": float(not own and not signs.NEIGHBOURS.isdisjoint(reasons)),
         "unowned": float(
-            kind is not PageKind.PAPER and not (is_told and signs.is_own(candidate, kind))
+            not (is_told and signs.is_own(candidate, kind))
+            if kind is not PageKind.PAPER
+            else not (is_told or own or (evident and "says-chapter" in reasons))
         ),
     }
 
@@ -111,7 +113,7 @@ def with_features(
     first = others[0] if others else None
     best = first.score if first else SCORE_MIN
     second = next((c.score for c in others[1:] if first and _is_rival(c, first)), SCORE_MIN)
-    alike = _alike(others) if kind is not PageKind.PAPER else frozenset()
+    alike = _alike(others)
     return [
         (c, features(c, second if c is first else best, kind, is_told=c.reasons not in alike))
         for c in found

@@ -86,6 +86,10 @@ _BY_HEADING = {
         r"|^(?:for )?(?:reviewers|referees)$|^gutachter|évaluateurs$|^(?:dla )?recenzen"
         r"|^(?:evaluadores|avaliadores|pareceristas|eq?uipe? editorial)"
         r"|^about (?:the|this|our) .*\b(?:series|journal|archive)$"
+        r"|^annual (?:general meeting|report)|^(?:activity report|newsletter|by-?laws|tenders?)\b"
+        r"|^(?:constitution|statutes?|bulletin) (?:of|no|\d)|\bbulletin (?:no\.? ?)?\d+$"
+        r"|^(?:rapport (?:annuel|d.activité)|jahresbericht|geschäftsbericht|satzung|statuten?\b"
+        r"|informe anual|memoria anual|relatório anual|relazione annuale|годовой отч[её]т|устав)"
     ),
     PageKind.ISSUE: (
         r"table of contents|^current issue|^latest issue|^contents of|^(?:issue|heft|numéro) \d"
@@ -117,6 +121,12 @@ _BY_HEADING = {
         r"|^best (?:paper|thesis|dissertation) (?:prize|award)|\b(?:prize|award)s?(?: winners?)?$"
     ),
 }
+# Headings of the parts of a person's or a series' list.
+_PARTS_OF_LIST = re.compile(
+    r"^(?:\w+ )?(?:working papers|publications|(?:work|papers|research) in progress)$"
+    r"|^(?:in progress|forthcoming|job market paper)$",
+    re.IGNORECASE,
+)
 _HEADINGS = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_HEADING.items())
 _BY_ADDRESS = {
     PageKind.SEARCH: (
@@ -279,6 +289,9 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
             kind is PageKind.LIST and _has_one_paper(page)
         ):
             return kind
+    parts = {text_of(e.node) for e in page.every("h2", "h3", "h4")}
+    if sum(_PARTS_OF_LIST.search(text) is not None for text in parts) > 1:
+        return PageKind.LIST
     if _WORD_LIMIT.search(page.visible):
         return PageKind.SUBMISSION
     if len({word.lower() for word in _COURSE.findall(page.visible)}) > 1:

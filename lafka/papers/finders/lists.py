@@ -48,7 +48,9 @@ _DESCRIBED = tuple(
     for words in (
         (
             r"\babstracts?\b|zusammenfassung|résumé|resum[eo]n?\b|riassunto|аннотаци|реферат",
-            r"streszczenie|\böz(?:et)?\b|چکیده|要旨|概要|摘要|초록|الملخص",
+            r"streszczenie|\böz(?:et)?\b|چکیده|要旨|概要|摘要|초록|الملخص|absztrakt|összefoglal",
+            r"rezumat|\babstrakt?\b|tiivistelm|sammanfattning|sammendrag|samenvatting|sažetak",
+            r"povzetek|περίληψη|анотація|резюме|tóm tắt",
         ),
         (r"\bkey ?words|mots[- ]cl|palabras clave|palavras|ключевые|anahtar kel|\bjel\b",),
         (r"\bdoi\b|\b10\.\d{4,}/|\bhdl\b|\bcit(?:e|ation)\b|\bpp\. ?\d",),

@@ -47,6 +47,8 @@ _OWNER = re.compile(
     r"|google sites|research$|publications?$|^papers?$",
     re.IGNORECASE,
 )
+_LETTERS = re.compile(r"[\W_]+")
+MIN_SLUG = 9  # letters of a part of the title that the page's address spells
 _SPACES = re.compile(r"\s+")
 _READ = (
     "a", "area", "base", "button", "embed", "form", "frame", "h1", "h2", "h3", "h4", "h5", "h6",
@@ -214,6 +216,12 @@ class Page:
         ][:2]
         titles = [*self.titles, *self.meta(*TITLE_METAS, "og:title")[:6], without_owner(self.title)]
         titles += [text_of(e.node) for e in self.elements.get("h1", ())[:3]]
+        address = _LETTERS.sub("", urls.path_and_query(self.url))
+        titles += [
+            part
+            for part in PARTS_OF_TITLE.split(self.title)
+            if len(spelled := _LETTERS.sub("", part.lower())) > MIN_SLUG and spelled in address
+        ]
         return identify(
             self.url,
             canonical=canonical,

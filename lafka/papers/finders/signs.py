@@ -51,7 +51,7 @@ _OF_PLACE = frozenset({"own-number", "own-address"})  # where the page is, not w
 _OF_OTHERS = frozenset({"submission", "dataset", "issue", "list", "post"})
 
 
-_RELATED = OWN | TITLED | {"under-files", "class-pdf", "file-name-as-text"}
+_RELATED = TITLED | {"own-row", "own-identifier", "class-pdf", "file-name-as-text"}
 
 
 def says_against(reasons: Collection[str]) -> bool:

@@ -154,7 +154,9 @@ TEXT: tuple[Words, ...] = (
             "media component", "multimedia component", "slides", "presentation slides", "poster",
             "video", "replication", "supplément", "annexe", "annexes", "anhang", "apéndice",
             "apêndice", "anexo", "appendice", "приложение", "дополнительные материалы", "додатки",
-            "ek dosya", "ekler", "załącznik", "peer review file", "review history",
+            "ek dosya", "ekler", "załącznik", "peer review file", "referee report",
+            "referee reports", "reviewer report", "review report", "documentation",
+            "review history",
             "reporting summary", "transparent peer review", "reviewer comments", "decision letter",
             "code", "source code", "questionnaire", "codebook", "code book", "readme",
             "data dictionary", "infographic", "audio", "transcript", "infografik", "infographie",
@@ -179,7 +181,10 @@ TEXT: tuple[Words, ...] = (
             "índice", "table des matières", "sadržaj", "содержание", "аннотация", "реферат",
             "автореферат", "graphical abstract", "highlights", "powerpoint", "ppt", "thumbnail",
             "errata", "erratum", "corrigendum", "correction", "comment on", "reply", "titelblatt",
-            "summary pdf", "cover page", "masthead", "editorial board", "leaflet", "flyer",
+            "summary pdf", "cover page", "non technical summary", "nontechnical summary",
+            "one page", "one pager", "onepager", "key findings", "fact sheet", "factsheet",
+            "at a glance", "synthèse", "la synthèse", "síntesis", "síntese", "içindekiler",
+            "masthead", "editorial board", "leaflet", "flyer",
             "press release", "entire issue", "full issue", "complete issue", "whole issue",
             "issue pdf", "browse issue", "número completo", "numéro complet", "edição completa",
             "list of working papers", "list of papers", "list of titles", "list of publications",
@@ -409,13 +414,15 @@ HREF = Patterns(
         stems=(
             "preview", "cover", "front", "toc", "thumb", "figure", "downloadtable", "/fig", "abs",
             "licen", "first", "content", "powerpoint", ".ppt", "inhalt", "titelblatt", "resum",
-            "summary", "sumario", "errat", "corrigend", "full", "whole", "/table/",
+            "summary", "sumario", "errat", "corrigend", "full", "whole", "/table/", "autoriza",
+            "declara", "agreement", "erklaerung",
         ),
         pattern=re.compile(
             r"/preview|(?<![a-z])cover[_.-]|[/_-]cover|frontmatter|front-matter|/toc[_./-]|_toc|thumbnail|thumb"
             r"|/figures?/|downloadtable|downloadfigure|/fig\d|abstract\.pdf|_abs(?:tract)?\.pdf|/abstract"
             r"|license\.txt|licen[sc]e|first-?page|contents?\.pdf|/powerpoint|\.ppt|inhalt|titelblatt"
             r"|resumo\.pdf|resumen|_sum(?:mary|ario)|errat|corrigend|full-?issue|issue-?full|whole-?issue|/table/"
+            r"|autoriza[cç][^/]*$|declara[ct][^/]*$|agreement[^/]*$|erklaerung[^/]*$"
         ),
     ),
     Pattern(
@@ -499,7 +506,8 @@ FILE_WORDS = frozenset({  # what rows of files say, and no title
     "télécharger", "fichier", "texte", "intégral", "herunterladen", "datei", "volltext", "texto",
     "completo", "descargar", "archivo", "baixar", "arquivo", "scarica", "testo", "application",
     "bytes", "english", "français", "deutsch", "español", "português", "article", "paper", "thesis",
-    "report", "study", "chapter", "browser", "links", "icon", "online", "print", "web", "revised",
+    "report", "study", "chapter", "brief", "note", "lire", "intégrale", "textul", "articolului",
+    "browser", "links", "icon", "online", "print", "web", "revised",
     "final", "provisional", "prepublication", "standard", "default", "only", "options", "documento",
     "principal", "visualiser", "visualizar", "visualizza", "bajar", "vignette", "bericht", "studie",
     "rapport", "étude", "informe", "estudio", "relatório", "estudo", "rapporto", "studio", "raport",
