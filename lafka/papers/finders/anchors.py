@@ -215,8 +215,8 @@ class Scorer:
             score.add(reason, _IDENTITY[reason])
         if score.value > 0 and self._page.identity.in_title(text) >= weights.OWN_TITLE_WORDS:
             score.add("own-title", weights.OWN_TITLE)
-        for rule in self._named(text) if is_file else ():
-            score.add(rule.name, rule.weight)
+        for found in self._named(text) if is_file else ():
+            score.add(found.name, found.weight)
         if host != self._page.host and urls.site(host) != self._page.site:
             score.add("other-site", weights.OTHER_SITE)
         if not is_file:

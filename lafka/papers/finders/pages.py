@@ -215,7 +215,8 @@ class Page:
             e.get("href") for e in self.every("link") if e.get("rel").lower() == "canonical"
         ][:2]
         titles = [*self.titles, *self.meta(*TITLE_METAS, "og:title")[:6], without_owner(self.title)]
-        titles += [text_of(e.node) for e in self.elements.get("h1", ())[:3]]
+        headings = self.elements.get("h1", ())[:3] or self.elements.get("h2", ())[:1]
+        titles += [text_of(e.node) for e in headings]
         address = _LETTERS.sub("", urls.path_and_query(self.url))
         titles += [
             part

@@ -46,7 +46,9 @@ NO_FILE = AGAINST | SUPPLEMENT | BESIDE | {
 NEIGHBOURS = frozenset({"in-related", "under-related", "in-footer", "in-references"})
 """Where files of others stand, unless they show that they are the paper's own."""
 _WHOLE = frozenset({"says-full-text", "says-cjk-full-text", "title-as-text"})
-_OF_POST = frozenset({"says-version", "says-full-text", "says-number"})  # said of a paper alone
+_OF_POST = frozenset(
+    {"says-version", "says-full-text", "says-cjk-full-text", "says-number"}
+)  # said of a paper alone
 _OF_PLACE = frozenset({"own-number", "own-address"})  # where the page is, not what it is about
 _OF_OTHERS = frozenset({"submission", "dataset", "issue", "list", "post"})
 

@@ -108,6 +108,7 @@ TEXT: tuple[Words, ...] = (
         weight=1.2,
         why="the paper itself, named by its version",
         words=(
+            "trabajo de grado", "tesis de grado", "trabalho de conclusão", "masterarbeit",
             "accepted manuscript", "author manuscript", "accepted version", "published version",
             "submitted version", "postprint", "post print", "preprint", "final version",
             "working paper", "discussion paper", "main article", "main text", "manuscript",
@@ -187,6 +188,7 @@ TEXT: tuple[Words, ...] = (
             "masthead", "editorial board", "leaflet", "flyer",
             "press release", "entire issue", "full issue", "complete issue", "whole issue",
             "issue pdf", "browse issue", "número completo", "numéro complet", "edição completa",
+            "position de thèse", "rapport de soutenance",
             "list of working papers", "list of papers", "list of titles", "list of publications",
             "весь выпуск", "gesamtes heft",
         ),
@@ -310,7 +312,7 @@ SAYS_NUMBER = 1.0  # the number of a paper in its series: "Staff Report No. 45"
 
 CJK_NEGATIVE = (
     "引用", "参考", "补充", "附录", "著作権", "規約", "指南", "须知", "要項", "申込", "募集",
-    "様式", "模板", "协议", "投稿", "양식", "서식", "신청", "규정",
+    "様式", "要旨", "審査", "模板", "协议", "投稿", "양식", "서식", "신청", "규정",
 )  # fmt: skip
 
 
@@ -506,7 +508,9 @@ FILE_WORDS = frozenset({  # what rows of files say, and no title
     "télécharger", "fichier", "texte", "intégral", "herunterladen", "datei", "volltext", "texto",
     "completo", "descargar", "archivo", "baixar", "arquivo", "scarica", "testo", "application",
     "bytes", "english", "français", "deutsch", "español", "português", "article", "paper", "thesis",
-    "report", "study", "chapter", "brief", "note", "lire", "intégrale", "textul", "articolului",
+    "report", "study", "chapter", "brief", "note", "publikationen", "publication", "publicación",
+    "publicação", "pubblicazione", "publikacja", "publikation", "публикация", "публикацию",
+    "lire", "intégrale", "textul", "articolului",
     "browser", "links", "icon", "online", "print", "web", "revised",
     "final", "provisional", "prepublication", "standard", "default", "only", "options", "documento",
     "principal", "visualiser", "visualizar", "visualizza", "bajar", "vignette", "bericht", "studie",
@@ -636,6 +640,8 @@ HEADINGS: tuple[Words, ...] = (
             "related articles", "related content", "recommended articles", "similar articles",
             "related papers", "recommended", "similar papers", "more from", "most read",
             "most cited", "latest articles", "you may also", "see also", "other articles",
+            "otros artículos", "mismo autor", "autres articles",
+            "même auteur", "outros artigos", "mesmo autor", "altri articoli", "weitere artikel",
             "related works", "in this issue", "current issue", "news", "ähnliche", "trending",
             "more articles", "related documents", "похожие", "same author", "most viewed",
             "related", "recent papers", "recent publications", "recent articles", "latest papers",

@@ -81,7 +81,9 @@ def untold(text: str) -> frozenset[str]:
     words = split(text)
     told = {n for start, end, _ in TEXT.spans(words) for n in range(start, end)}
     rest = (w for n, w in enumerate(words) if n not in told and len(w) > 3 and w.isalpha())
-    return frozenset(w for w in rest if w not in weights.LITTLE and w not in weights.FILE_WORDS)
+    return frozenset(
+        w for w in rest if not (w in weights.LITTLE or w in weights.FILE_WORDS or of_text(w))
+    )
 
 
 def _carried(words: list[str]) -> dict[str, Words]:

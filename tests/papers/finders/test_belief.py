@@ -106,6 +106,46 @@ def test_the_only_file_of_a_paper_is_not_believed_under_another_name(text, headi
     assert find(Page("https://x.example/wp/a.html", body.encode()))[0].label == "other"
 
 
+METAS = "<meta name=citation_title content='Slow glaciers and quick rivers'>"
+OF_ANOTHER = (
+    "<a href=/f/zz.pdf>Certificate of indexing</a>",
+    "<a href=/f/zz.pdf>Discussion by Ada Quill</a>",
+    "<a href=/f/rate-card-2011.pdf>2011</a>",
+    "<a href=/f/deposit_agreement.pdf>deposit_agreement.pdf</a>",
+    "<p>Rope. <a href=/f/yy.pdf>PDF</a></p><p>Ports. <a href=/f/zz.pdf>PDF</a></p>",
+)
+
+
+@pytest.mark.parametrize("metas", ["", METAS])
+@pytest.mark.parametrize("links", OF_ANOTHER)
+def test_no_file_of_another_name_is_believed_on_a_page_of_one_paper(metas, links):
+    body = f"{metas}{PLAIN}<p>Abstract</p>{links}"
+    found = find(Page("https://x.example/wp/a.html", body.encode()))
+    assert "fut" not in {c.label for c in found}
+
+
+@pytest.mark.parametrize("text", ["Makalenin tamamı", "Скачать статью", "PDF下载", "Pobierz plik"])
+def test_a_button_in_any_language_has_no_name_of_its_own(text):
+    body = f"{PLAIN}<p>Abstract</p><a href=/f/zz.pdf>{text}</a><a href=/f/yy.pdf>Floor plan</a>"
+    page = Page("https://x.example/wp/a.html", body.encode(), "text/html; charset=utf-8")
+    assert [c.url[-6:] for c in find(page) if c.label == "fut"] == ["zz.pdf"]
+
+
+def test_headings_of_its_parts_make_a_list():
+    parts = "<h2>Working papers</h2><p>Ice</p><h2>Publications</h2><p>Rope</p>"
+    page = Page("https://x.example/x/quill", f"<h1>Ice</h1><p>Abstract</p>{parts}".encode())
+    assert kind_of(page) == "list"
+
+
+def test_a_part_of_the_title_that_the_address_spells_is_the_papers():
+    body = (
+        "<title>Slow Rivers - Ada Quill of the North</title><h1>Job market paper</h1>"
+        "<a href=/f/zz.pdf>Slow Rivers: Ice and Trade</a><a href=/f/cv.pdf>CV</a>"
+    )
+    found = find(Page("https://x.example/research/slow-rivers/", body.encode()))
+    assert (found[0].url[-6:], found[0].label) == ("zz.pdf", "fut")
+
+
 def test_a_viewer_is_no_rival_of_the_file_that_it_leads_to():
     body = f"{PLAIN}<p>Abstract</p><a class=pdf href=/j/article/view/77/80>PDF</a>"
     found = find(Page("https://x.example/j/article/view/77", body.encode()))
