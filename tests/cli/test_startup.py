@@ -114,6 +114,25 @@ def test_a_fut_needs_little_of_the_house(archive: Path) -> None:
     assert not {"asyncio", "ssl", "sqlite3", "multiprocessing", "http.client"} & modules
 
 
+def test_a_run_over_unchanged_templates_loads_no_reader_of_them(tmp_path: Path) -> None:
+    data = tmp_path / "data" / "RePEc" / "abc"
+    data.mkdir(parents=True)
+    (data / "a.rdf").write_text("Template-Type: ReDIF-Paper 1.0\nHandle: RePEc:abc:wpaper:1\n\n")
+    again = (data / "a.rdf").stat().st_mtime_ns - 10**12
+    os.utime(data / "a.rdf", ns=(again, again))
+    readers = {f"lafka.archec.redif.{name}" for name in ("reading", "templates", "uris", "handles")}
+    for tist, read in (("1352481230", readers), ("1352567630", set())):
+        told, code, modules = lafka(
+            tmp_path, "tobi", "data", "--full", "--at", tist, "-s", "LAFKA_OBJECT_STORE=store"
+        )
+        counts = json.loads(told)
+        assert (code, counts.get("appearance"), counts.get("same")) == (
+            (0, 1, None) if read else (0, None, 1)
+        )
+        assert readers & modules == read
+        assert not {"w3lib.url", "importlib.metadata", "email.utils", "lxml"} & modules
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [

@@ -24,7 +24,7 @@ from lafka.archec.gather.unchanged_files import (
     passages,
 )
 from lafka.archec.redif.vocabulary import Problem
-from lafka.errors import BadHandle, BadId, StorageTrouble, TornFile
+from lafka.errors import BadHandle, BadId, StorageTrouble, TornFile, printable
 
 _STORED_NOT = ("mirror",)
 Tell = Callable[[Problem], None]
@@ -81,17 +81,18 @@ def sightings(source: RedifSource, tell: Tell, passing: Passing) -> Iterator[Sig
 
 def _of_file(file: SourceFile, tell: Tell, passing: Passing) -> Iterator[Sighting | Passage]:
     look = passing.look(file)
-    reader = redif.read(look.source, file.path)
     if look.is_same:
+        name = printable(file.path)
         for place, odd in look.entry.odd.items():
             for below, code, sentence in odd:
                 line = look.entry.lines[place] + below
-                tell(Problem(file=reader.file, line=line, code=code, sentence=sentence))
+                tell(Problem(file=name, line=line, code=code, sentence=sentence))
         yield from passages(file.path, look)
         passing.proofs.read(file, is_whole=bool(look.entry.lines))
         if not look.entry.lines:
-            _tell_of_none(reader.file, file, look, tell)
+            _tell_of_none(file, look, tell)
         return
+    reader = redif.read(look.source, file.path)
     draft = passing.draft(look)
     last: redif.Template | None = None
     for last in () if _is_page(look) else reader:
@@ -100,7 +101,7 @@ def _of_file(file: SourceFile, tell: Tell, passing: Passing) -> Iterator[Sightin
         if sighting := _sighting(file, last, passing, draft):
             yield sighting
     if last is None:
-        _tell_of_none(reader.file, file, look, tell)
+        _tell_of_none(file, look, tell)
     passing.end(draft, last, is_whole=reader.is_told_whole)
     is_whole = last is not None and not _is_cut(look, last)
     passing.proofs.read(file, is_whole=is_whole)
@@ -161,10 +162,11 @@ class Spool:
         self._database.close()
 
 
-def _tell_of_none(name: str, file: SourceFile, look: Look, tell: Tell) -> None:
+def _tell_of_none(file: SourceFile, look: Look, tell: Tell) -> None:
     """Tell that no template is in *file*, unless the source has told that it is none."""
     if file.is_plain:
         sentence = "it is a page of HTML" if _is_page(look) else "no template is in it"
+        name = printable(file.path)
         tell(Problem(file=name, line=0, code="no-template", sentence=sentence))
 
 

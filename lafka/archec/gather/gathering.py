@@ -11,7 +11,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
@@ -64,14 +63,16 @@ def begin_sync(paths: Sequence[str], anchor: int) -> Syncing:
     if len(paths) <= FEW:
         for path in paths:
             _sync(path)
-    elif _BY_SYNCFS:
+        return lambda: None
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  for many files alone
+
+    if _BY_SYNCFS:
         thread = ThreadPoolExecutor(1)
         done = thread.submit(syncfs, anchor)
         thread.shutdown(wait=False)
         return done.result
-    else:
-        with ThreadPoolExecutor(_THREADS) as threads:
-            list(threads.map(_sync, paths))
+    with ThreadPoolExecutor(_THREADS) as threads:
+        list(threads.map(_sync, paths))
     return lambda: None
 
 

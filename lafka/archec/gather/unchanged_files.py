@@ -22,17 +22,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import version
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import w3lib
 
 from lafka.archec.gather.loss_rules import DoubtfulFile, Proofs
 from lafka.archec.gather.sources import SourceFile
 from lafka.archec.records import Records
-from lafka.archec.redif import Readable, Template
 from lafka.errors import TornFile
 from lafka.storage.folders import FileStamp
+
+if TYPE_CHECKING:
+    from lafka.archec.redif import Readable, Template
 
 LONGEST = 8 << 20
 """Bytes of a file that can be passed over; a longer one is read in pieces, each time."""
@@ -57,7 +60,7 @@ _READERS = (
 @cache
 def reader_version() -> bytes:
     """A digest of what makes sightings of bytes: this code and what it stands on."""
-    digest = sha256(f"{sys.version} {version('w3lib')}".encode())
+    digest = sha256(f"{sys.version} {w3lib.__version__}".encode())
     for path in (path for pattern in _READERS for path in sorted(_LAFKA.glob(pattern))):
         digest.update(path.read_bytes())
     return digest.digest()

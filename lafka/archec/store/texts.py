@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import md5, sha256
 
-from lafka.archec.redif import decoded
+from lafka.archec.redif.splitting import decoded
 
 _AT_ONCE = 1 << 17
 _BOM = "\ufeff"
