@@ -19,21 +19,18 @@ from scrapy.utils.conf import arglist_to_dict
 
 from lafka.archec.checking import check_store
 from lafka.archec.files.fobi_recovery import Obis, recover_fobis
-from lafka.archec.gather.derived_journals import adopted, derive
 from lafka.archec.gather.found_templates import read_tobi
-from lafka.archec.gather.mending import mend
+from lafka.archec.gather.mending import adopted, derive, mend
 from lafka.archec.gather.pulls import Offer, pull
 from lafka.archec.gather.recovery import Unlisted, recover
 from lafka.archec.gather.runs import run_name
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.gather.withdrawing import withdraw
 from lafka.archec.records import Kind, Records
-from lafka.archec.records.comparing import differences
 from lafka.archec.records.folding import told_of
-from lafka.archec.records.opening import anew, catch_up, open_records
+from lafka.archec.records.opening import anew, catch_up, differences, open_records
 from lafka.archec.records.sqlite import NAME
-from lafka.archec.serve.holdings import StoreHoldings
-from lafka.archec.serve.queries import listed, the_id
+from lafka.archec.serve.queries import StoreHoldings, listed, the_id
 from lafka.archec.store import tists
 from lafka.archec.store.folders import ObiStore
 from lafka.cli.base import GroupCommand, GroupVerb

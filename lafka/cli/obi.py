@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from lafka.archec.serve import queries
-from lafka.archec.serve.futlis import FutliChoice, FutliList, tsv
+from lafka.archec.serve.futlis import FutliChoice, FutliList, StoreFutliList, tsv
 from lafka.archec.serve.queries import ObiQuery
-from lafka.archec.serve.store_futlis import StoreFutliList
 from lafka.archec.store import tists
 from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument, StorageTrouble

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lafka.archec.gather.derived_journals import derive
+from lafka.archec.gather.mending import derive
 from lafka.archec.records import GatheringRecord
 from lafka.archec.records.opening import anew, catch_up, check_owner, open_records
 from lafka.archec.records.sqlite import NAME

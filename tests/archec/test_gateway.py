@@ -32,7 +32,7 @@ from starlette.responses import StreamingResponse
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.gather.withdrawing import withdraw
 from lafka.archec.records.opening import open_records
-from lafka.archec.serve.holdings import StoreHoldings
+from lafka.archec.serve.queries import StoreHoldings
 from lafka.archec.store.folders import ObiStore
 from lafka.errors import KeeperError, NotHeld
 from lafka.urls.addresses import LONGEST, Elsewhere, HeldFile, Withdrawn

@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.archec.gather.mending import MendedJournal, mend
+from lafka.archec.gather.mending import MendedJournal, mend, salvaged
 from lafka.archec.records.opening import open_records
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import kept_aside
-from lafka.archec.store.salvage import salvaged
 from lafka.errors import BadJournal
 from lafka.storage.drafts import NO_CHAIN, chained_lines
 from tests.archec.fobis import gather

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.gather.withdrawing import withdraw
-from lafka.archec.serve.futlis import FutliChoice, FutliList
-from lafka.archec.serve.store_futlis import StoreFutliList
+from lafka.archec.serve.futlis import FutliChoice, FutliList, StoreFutliList
 from lafka.archec.store.folders import ObiStore
 from tests.archec.stores import DAY, START, Home, template
 from tests.archec.test_commands import Operator

@@ -15,7 +15,7 @@ from lafka.archec.gather.withdrawing import Withdrawal, withdraw
 from lafka.archec.records import State
 from lafka.archec.records.opening import catch_up, open_records
 from lafka.archec.records.sqlite import SqliteRecords
-from lafka.archec.serve.holdings import StoreHoldings
+from lafka.archec.serve.queries import StoreHoldings
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import Withdrawals
 from lafka.errors import BadArgument, NotHeld

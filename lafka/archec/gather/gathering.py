@@ -11,6 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent import futures  # which loads its threads when they are asked for
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
@@ -63,16 +64,14 @@ def begin_sync(paths: Sequence[str], anchor: int) -> Syncing:
     if len(paths) <= FEW:
         for path in paths:
             _sync(path)
-        return lambda: None
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  for many files alone
-
-    if _BY_SYNCFS:
-        thread = ThreadPoolExecutor(1)
+    elif _BY_SYNCFS:
+        thread = futures.ThreadPoolExecutor(1)
         done = thread.submit(syncfs, anchor)
         thread.shutdown(wait=False)
         return done.result
-    with ThreadPoolExecutor(_THREADS) as threads:
-        list(threads.map(_sync, paths))
+    else:
+        with futures.ThreadPoolExecutor(_THREADS) as threads:
+            list(threads.map(_sync, paths))
     return lambda: None
 
 

@@ -19,6 +19,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from w3lib.url import safe_url_string
+
 from lafka.errors import BadUrl
 from lafka.urls import check_url
 
@@ -76,8 +78,6 @@ def normalise(url: str) -> str:
     """The normal form of *url*; BadUrl, with the reason, where it cannot be asked for."""
     if is_normal(url):
         return url
-    from w3lib.url import safe_url_string  # noqa: PLC0415  a fifth of a start, for few URLs
-
     # Dots that a bad escape kept apart, an escape that stayed for one in a segment that goes, a
     # host that IDNA reads anew: what one look gives may have more to do, or be no URL.
     for _ in range(_LOOKS_MAX):
@@ -88,8 +88,6 @@ def normalise(url: str) -> str:
 
 
 def _looked_at(url: str) -> str:
-    from w3lib.url import safe_url_string  # noqa: PLC0415
-
     url = url.strip()
     _check(url)
     try:

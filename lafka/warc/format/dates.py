@@ -7,6 +7,7 @@ import re
 from calendar import monthrange
 from contextlib import suppress
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Self
 
@@ -68,8 +69,6 @@ class WarcDate:
     @classmethod
     def of_message(cls, text: str) -> Self | None:
         """Return the date in a Date field of HTTP or mail, to the second; None where it is none."""
-        from email.utils import parsedate_to_datetime  # noqa: PLC0415  much to load for a few
-
         try:
             return cls.of(parsedate_to_datetime(text), SECONDS)
         except (ValueError, TypeError, IndexError, OverflowError):
