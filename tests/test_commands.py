@@ -282,7 +282,7 @@ def test_rebuild_makes_each_suwaf_as_it_was(archive):
 def test_rebuild_goes_on_after_a_paper_that_is_not_held(archive):
     done = on(archive, "rebuild", "RePEc:dem:wpaper:nobody", PID)
     assert done.returncode == 2
-    assert done.stderr.decode().splitlines()[-1] == "1 suwafs made"
+    assert done.stderr.decode().splitlines()[-1] == "1 suwaf made"
     assert b"Traceback" not in done.stderr
 
 
@@ -309,7 +309,7 @@ def test_recover_copies_what_a_killed_run_left(site, tmp_path):
         (archive / folder).mkdir()
     done = on(archive, "recover")
     assert done.returncode == 0
-    assert done.stderr.splitlines()[1:] == [b"1 runs recovered"]
+    assert done.stderr.splitlines()[1:] == [b"1 run recovered"]
     assert done.stdout.decode().startswith(f"{run.name}: ")
     assert on(archive, "fut", PID).stdout == pdf("A paper with a meta tag")
     assert not list((archive / "raw").iterdir())

@@ -16,6 +16,7 @@ from lafka.filesets.checking.filesets import check_filesets
 from lafka.filesets.targets import target_of
 from lafka.filesets.targets.folder import FolderTarget
 from lafka.papers.checking import Verifier
+from lafka.storage.outputs import counted
 from lafka.witness.problems import FileProblem
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class VerifyCommand(ArchiveCommand):
                 count += 1
         megabytes, seconds = verifier.bytes_read / 1e6, max(time.monotonic() - begun, 1e-6)
         rate = f"{megabytes:.1f} MB, {megabytes / seconds:.0f} MB/s"
-        print(f"{verifier.papers_read} papers, {rate}, {count} problems", file=sys.stderr)
+        told = counted(verifier.papers_read, "paper"), rate, counted(count, "problem")
+        print(", ".join(told), file=sys.stderr)
 
     def _print(self, problem: FileProblem) -> None:
         print(json_line(problem.as_json()))

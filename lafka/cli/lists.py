@@ -21,7 +21,7 @@ from lafka.papers.lists.rows import FORMATS, bare
 from lafka.runs.sources import meant
 from lafka.runs.terminals import program
 from lafka.runs.validation import metrics_address, misspelt, seconds
-from lafka.storage.outputs import STDOUT, ending_of, write_output
+from lafka.storage.outputs import STDOUT, counted, ending_of, write_output
 
 LIST_OPTIONS = ("delimiter", "encoding", "pid", "url")
 
@@ -210,16 +210,12 @@ class Mending:
         yield f"{len(self._mended)} mended, {self.left_out} left out"
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
 def _told(account: ListAccount) -> Iterator[str]:
     sound = account.lines - account.bad
-    yield f"{_counted(account.lines, 'line')}, {sound} can be asked for, {account.bad} cannot"
+    yield f"{counted(account.lines, 'line')}, {sound} can be asked for, {account.bad} cannot"
     yield f"{account.restricted} restricted, {account.duplicates} said before"
     most = ", ".join(f"{host} {count}" for host, count in account.hosts.most_common(MOST_HOSTS))
-    yield f"{_counted(len(account.hosts), 'host')}{f': {most}' if most else ''}"
+    yield f"{counted(len(account.hosts), 'host')}{f': {most}' if most else ''}"
     for kind in (*account.sorted_kinds(), *account.twice.values()):
         yield sentence(kind)
         for number, text in kind.first:

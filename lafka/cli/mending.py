@@ -24,6 +24,7 @@ from lafka.papers.archive.repairs import Repair
 from lafka.pids import Pid
 from lafka.runs.terminals import program
 from lafka.storage.keeping.stores import Deed
+from lafka.storage.outputs import counted
 
 
 class RebuildCommand(ArchiveCommand):
@@ -48,7 +49,7 @@ class RebuildCommand(ArchiveCommand):
                 done += 1
             except (KeeperError, NotHeld) as error:
                 self._print_error(error, 1 if isinstance(error, KeeperError) else 2)
-        print(f"{done} suwafs made", file=sys.stderr)
+        print(f"{counted(done, 'suwaf')} made", file=sys.stderr)
         if not args:
             _rebuild_filesets(self.settings, self._print_error)
 
@@ -118,21 +119,21 @@ class RecoverCommand(ArchiveCommand):
                 print(f"{program()} recover: {problem}", file=sys.stderr)
                 self.exitcode = 1
         rest = f", {kept} in part: what is left stays in raw/" if kept else ""
-        print(f"{runs} runs recovered{rest}", file=sys.stderr)
+        print(f"{counted(runs, 'run')} recovered{rest}", file=sys.stderr)
 
     def _papers(self) -> Iterator[tuple[str, str, Sequence[object]]]:
         """Copy what killed runs left of papers; yield run, what was done, and problems."""
         keep = self.settings.getbool("LAFKA_KEEP_RAW")
         most = self.settings.getint("LAFKA_MAX_PAYLOAD")
         for one in recover(self.archive(), keep=keep, max_entity=most):
-            done = f"{one.trails} trails copied, {one.opened} to be asked again"
+            done = f"{counted(one.trails, 'trail')} copied, {one.opened} to be asked again"
             yield one.run, done, one.problems
 
     def _filesets(self) -> Iterator[tuple[str, str, Sequence[object]]]:
         """Store what killed runs left of filesets; yield the same."""
         keep = self.settings.getbool("LAFKA_KEEP_RAW")
         for one in recovered_filesets(filesets_of(self.settings), keep=keep):
-            yield one.run, f"{one.captures} captures of filesets stored", one.problems
+            yield one.run, f"{counted(one.captures, 'capture')} of filesets stored", one.problems
 
 
 def _rebuild_filesets(settings: BaseSettings, failed: Callable[[Exception, int], object]) -> None:

@@ -32,7 +32,7 @@ from lafka.papers.archive.wacz import package, pieces
 from lafka.pids import Pid
 from lafka.runs.reports import merge_runs
 from lafka.runs.terminals import program
-from lafka.storage.outputs import file_at, opened_stream
+from lafka.storage.outputs import counted, file_at, opened_stream
 from lafka.warc.converting.packing import pack, stream
 from lafka.witness.processes import WorkerProcesses
 
@@ -151,14 +151,14 @@ class WaczCommand(ArchiveCommand):
             raise BadArgument("say where to: -o FILE.wacz is missing")
         archive = self.archive()
         found = pieces(archive, _chosen(archive, args, opts))
-        told = package(opts.title or "Papers of Lafka")
+        about = package(opts.title or "Papers of Lafka")
         if path := file_at(opts.output, never_gzipped="a WACZ"):
-            packed = pack(found, path, told)
+            packed = pack(found, path, about)
         else:
             with opened_stream(opts.output) as out:
-                packed = stream(found, out, told)
-        counts = f"{packed.warcs} papers, {packed.entries} captures, {packed.pages} pages"
-        print(counts, file=sys.stderr)
+                packed = stream(found, out, about)
+        told = ("paper", packed.warcs), ("capture", packed.entries), ("page", packed.pages)
+        print(", ".join(counted(number, what) for what, number in told), file=sys.stderr)
 
 
 def _chosen(archive: Archive, args: list[str], opts: Namespace) -> Iterable[Pid]:

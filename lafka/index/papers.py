@@ -13,6 +13,7 @@ from lafka.index.rows import AskRun, FeedLine, LinkEvent, Named, host_of, life, 
 from lafka.index.scan import ReadPaper, futs_of, values_of
 from lafka.index.tables import spaced
 from lafka.papers import Fut, Pid
+from lafka.storage.outputs import counted
 
 _COLUMNS = (
     "folder, path, mtime_ns, size, ino, warc_bytes, futs, first, last, problem, archive, series,"
@@ -97,9 +98,9 @@ class IndexTally:
 
     def in_figures(self) -> str:
         """Return what was read, for people."""
-        parts = [f"{self.papers} papers read, {self.gone} gone", f"{self.runs} runs changed",
-                 f"{self.lines} lines"]  # fmt: skip
-        parts += [f"{self.titles} titles"] if self.titles else []
+        parts = [f"{counted(self.papers, 'paper')} read, {self.gone} gone"]
+        parts += [f"{counted(self.runs, 'run')} changed", counted(self.lines, "line")]
+        parts += [counted(self.titles, "title")] if self.titles else []
         parts += [f"{self.captures} records of WARCs"] if self.captures else []
         others = self.passed_over - len(self.sentences)
         parts += [f"{others} more that are none were passed over"] if others > 0 else []

@@ -16,6 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 from lafka.errors import BadArgument, printable
 from lafka.reports.rendering import FORMAT, values
 from lafka.reports.tables import Cell, Table, TableReport
+from lafka.storage.outputs import counted
 
 Row = Mapping[str, Any]
 
@@ -69,13 +70,15 @@ def as_letter(whole: TableReport) -> bytes:
     """The report as a letter in plain text, links by their outcome."""
     links = _links(whole)
     once = [row for row in links if row["had"]]
-    lines = [f"Subject: {len(links)} links of {whole.archive} lead to no full text", "",
+    lines = [f"Subject: no full text at {counted(len(links), 'link')} of {whole.archive}", "",
              f"Dear maintainer of {whole.archive},", ""]  # fmt: skip
     day = whole.span.as_of[:10]
     if links:
-        lines += [f"{len(links)} links of your archive led to no full text when we last asked, as",
-                  f"of {day}. {len(once)} of them once did; of these we keep copies. Below they",
-                  "stand by what the servers said."]  # fmt: skip
+        found = f"As of {day}, {counted(len(links), 'link')} of your archive led to no full text"
+        lines += [f"{found} when we last asked."]
+        if once:
+            lines += [f"Of these, {len(once)} once did, and we keep the copies."]
+        lines += ["They stand below by what the servers said."]
     else:
         lines.append(f"as of {day} each link of your archive led to a full text. Thank you.")
     by_outcome: dict[str, list[Row]] = defaultdict(list)

@@ -315,10 +315,6 @@ def host_of(futli: str) -> str:
     return ""
 
 
-def counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def in_words(counts: Mapping[str, int]) -> str:
     """``not-found 12, dns 8``."""
     told = [f"{word} {count:,}" for word, count in [*counts.items()][:WORDS]]

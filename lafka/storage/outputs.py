@@ -49,6 +49,11 @@ def csv_cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
+def counted(number: int, what: str) -> str:
+    """Return *number* of *what* for people: ``1 paper``, ``1,204 papers``."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def in_bytes(size: int) -> str:
     """Return *size* for people, in the decimal unit that reads best, to a tenth: ``1.2 MB``."""
     units = iter(("bytes", "kB", "MB", "GB", "TB", "PB"))

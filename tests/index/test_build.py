@@ -312,7 +312,7 @@ def test_the_command_brings_up_to_date_and_compares(history: History, tmp_path: 
     there = {"LAFKA_ARCHIVE": str(history.root), "LAFKA_INDEX": str(tmp_path / "fast")}
     done = command(**there)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("1 papers read, 0 gone, 0 runs changed, 2 lines; ")
+    assert done.stdout.startswith("1 paper read, 0 gone, 0 runs changed, 2 lines; ")
     assert "a line that is no outcome" in done.stderr
     assert not history.place.folder.exists()
     checked = command("--check", **there)

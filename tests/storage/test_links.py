@@ -101,7 +101,7 @@ def test_a_disk_that_is_not_mounted_is_told_by_whoever_walks(root: Path) -> None
     assert rebuilt.returncode == 1
     assert rebuilt.stderr.splitlines()[1:] == [
         f"scrapy rebuild: {links[1]}: a link that leads nowhere",
-        "1 suwafs made",
+        "1 suwaf made",
     ]
     with pytest.raises(BadArchive, match="leads nowhere"):
         list(Archive(root).warcs())

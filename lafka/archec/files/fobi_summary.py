@@ -13,14 +13,13 @@ from lafka.archec.records import Incidence
 from lafka.capture.verdicts import Verdict
 from lafka.runs.reporting import (
     FailingHost,
-    counted,
     failing_hosts,
     group_line,
     host_lines,
     host_of,
     in_time,
 )
-from lafka.storage.outputs import in_bytes
+from lafka.storage.outputs import counted, in_bytes
 
 HELD = frozenset({Incidence.APPEARANCE, Incidence.CHANGE, Incidence.VISIT})
 """Outcomes after which the store has the file as it is now."""

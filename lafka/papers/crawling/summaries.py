@@ -22,7 +22,6 @@ from lafka.errors import printable
 from lafka.papers.outcomes import Group, Outcome
 from lafka.runs.reporting import (
     FailingHost,
-    counted,
     failing_hosts,
     group_line,
     host_lines,
@@ -30,7 +29,7 @@ from lafka.runs.reporting import (
     in_time,
 )
 from lafka.runs.reports import Report, last_of_list
-from lafka.storage.outputs import in_bytes
+from lafka.storage.outputs import counted, in_bytes
 
 HOSTS_KEPT = 100_000
 """Pairs of host and outcome that are counted; a list has more only where nothing answers."""

@@ -339,6 +339,7 @@ _KNOWN = frozenset((*PID_NAMES, *URL_NAMES, *TITLE_NAMES, *RESTRICTION_NAMES))
 _PID_WORD = re.compile(r"\b(?:pid|handle|id|identifier|doi)\b")
 _URL_WORD = re.compile(r"\b(?:url|link|futli|href|uri|full ?text)s?\b")
 _HTTP = re.compile(r"\s*https?://\S", re.IGNORECASE)
+_MEANT = re.compile(r"\s*(?:[a-z]{2,6}:/{1,2}|www\.)\S", re.IGNORECASE)
 _RESOLVED = re.compile(r"\s*(?:doi:|hdl:|arxiv:|10\.[0-9]{4,9}/)\s*\S", re.IGNORECASE)
 _NO_NAME = re.compile(r"[0-9:/]")
 _MOST = 0.9
@@ -494,7 +495,11 @@ def _pids(lines: Sequence[Sequence[str]], at: int, scheme: Scheme) -> int:
 
 
 def _links(lines: Sequence[Sequence[str]], at: int) -> int:
-    return sum(_is_link(_field(fields, at)) for fields in lines)
+    return _matching(_HTTP, lines, at)
+
+
+def _matching(pattern: re.Pattern[str], lines: Sequence[Sequence[str]], at: int) -> int:
+    return sum(bool(pattern.match(_field(fields, at))) for fields in lines)
 
 
 def _pages(lines: Sequence[Sequence[str]], at: int) -> int:
@@ -517,12 +522,8 @@ def _by_contents(
     """
     enough = max(1, _MOST * len(lines))
     width = max(map(len, lines), default=0)
-    of_web = _fitting([_links(lines, at) for at in range(width)], enough)
-    links = of_web or [
-        at
-        for at in range(width)
-        if sum(bool(_RESOLVED.match(_field(fields, at))) for fields in lines) >= enough
-    ]
+    of_web = _fitting([_matching(_MEANT, lines, at) for at in range(width)], enough)
+    links = of_web or [at for at in range(width) if _matching(_RESOLVED, lines, at) >= enough]
     pids = [
         at
         for at in named or _fitting([_pids(lines, at, scheme) for at in range(width)], enough)

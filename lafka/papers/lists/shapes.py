@@ -164,7 +164,19 @@ def _delimiter(lines: list[str], usual: str) -> str:
     share = {mark: sum(fits) / len(fits) if fits else 0 for mark, fits in found.items()}
     best = max(share, key=lambda mark: share[mark])
     enough = 0.9 if share[usual] else 0.5
-    return best if share[best] > share[usual] and share[best] >= enough else ""
+    if share[best] > share[usual] and share[best] >= enough:
+        return best
+    # Where few links are right, the mark that parts every line does, and the usual one none.
+    fields = {mark: _fields(lines, mark) for mark in _DELIMITERS}
+    even = [mark for mark in _DELIMITERS if len(lines) > 1 and _is_even(fields[mark])]
+    parts_none = all(len(line) < 2 for line in fields[usual])
+    return even[0] if len(even) == 1 and parts_none else ""
+
+
+def _is_even(lines: list[list[str]]) -> bool:
+    """Return whether *lines* have as many fields each, some, and no part of a link in the first."""
+    widths = {len(fields) for fields in lines}
+    return len(widths) == 1 and widths.pop() > 1 and not any("://" in line[0] for line in lines)
 
 
 def _fits(fields: list[str]) -> bool:

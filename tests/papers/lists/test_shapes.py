@@ -84,6 +84,15 @@ def test_any_bytes_have_a_shape(data: bytes, usual: str) -> None:
     assert str(shape) == "" or shape != Shape()
 
 
+def test_columns_of_a_list_without_a_right_link_are_parted(tmp_path: Path) -> None:
+    path = tmp_path / "list.csv"
+    text = "Kennung;Titel;Verweis\nRePEc:a:b:1;Über;ttp://x.example/1\nRePEc:a:b:2;Alle;www.x.example\n"
+    path.write_bytes(text.encode("cp1252"))
+    assert shape_of(path.read_bytes(), ",", SCHEME).delimiter == ";"
+    links = "RePEc:a:b:1 http://x.example/1;a\nRePEc:a:b:2 http://x.example/2;b\n"
+    assert not shape_of(links.encode(), "\t", SCHEME).delimiter
+
+
 def test_a_character_may_lie_across_two_chunks(tmp_path: Path) -> None:
     path = tmp_path / "l.txt"
     title = "ü" * 70_000

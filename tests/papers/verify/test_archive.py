@@ -353,7 +353,7 @@ def test_the_command(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
     exitcode, found, summary = run()
     assert (exitcode, found) == (0, [])
-    assert re.fullmatch(r"1 papers, 0\.0 MB, \d+ MB/s, 0 problems\n", summary)
+    assert re.fullmatch(r"1 paper, 0\.0 MB, \d+ MB/s, 0 problems\n", summary)
     put(root / f"warc/{NAME}.warc.torn-7", b"x")
     exitcode, found, _ = run()
     assert exitcode == 0
