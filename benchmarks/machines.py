@@ -217,7 +217,7 @@ def _fleets(servers: str, lines: int, taken: int) -> Iterator[list[str]]:
         value = b'{"outcome": "fut", "time": "2026-11-24T10:11:12Z", "worker": "w"}'
         for line in _lines(taken):
             producer.put(fleet.outcomes, 0, key_of(line), value, lambda *_: None)
-    given = FleetInput(fleet, SCHEME, "w", bury=print, failed=print, patience=60.0)
+    given = FleetInput(fleet, SCHEME, "w", dead=Path("dead.jsonl"), failed=print, patience=60.0)
     seen: SimpleQueue[Line] = SimpleQueue()
     Thread(target=lambda: [seen.put(line) for line in given.lines()], daemon=True).start()
     while not given.partitions:

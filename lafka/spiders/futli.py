@@ -26,7 +26,6 @@ from lafka.capture.pulled import NOT_KEPT, GatewayClient
 from lafka.capture.run import Run
 from lafka.errors import BadUrl, KeeperError, LafkaError, Stopped, StorageTrouble, printable
 from lafka.items import TrailItem, held_entry, item_of
-from lafka.jobs.lines import burying
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.suwafs import Fut
 from lafka.papers.crawling.arguments import ARGUMENTS, FutliArguments, is_fleet
@@ -196,7 +195,7 @@ class FutliSpider(RoadSpider[Line]):
             fleet,
             scheme,
             worker,
-            bury=burying(self.run.root / "runs" / f"{self.run.name}.dead.jsonl"),
+            dead=self.run.root / "runs" / f"{self.run.name}.dead.jsonl",
             failed=self._input_failed,
             patience=settings.getfloat("LAFKA_FLEET_PATIENCE"),
             until_done=self.arguments.until_done,

@@ -15,13 +15,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lafka.errors import BadList, StorageTrouble
 from lafka.jobs.kafka import BrokerTrouble
 from lafka.jobs.kafka.consuming import GroupMember, TopicReader
 from lafka.jobs.kafka.producing import Producer
-from lafka.jobs.lines import Dead
+from lafka.jobs.lines import Dead, burying
 from lafka.jobs.lines import Message as DeadMessage
 from lafka.papers.lists import fleets
 from lafka.papers.lists.fleets import OutcomeTimes
@@ -68,7 +69,8 @@ class _Share:
 class FleetInput(GroupMember):
     """The lines of *fleet* for the worker *worker*, as ``lafka.papers.lists.inputs.Input``.
 
-    *bury* keeps what is no line. *failed* is called, from any thread, with what ends the crawl.
+    *dead*: the file of messages that are no lines. *failed* is called, from any thread, with what
+    ends the crawl.
     *until_done*: the lines end where each line of the fleet has its outcome.
     """
 
@@ -78,7 +80,7 @@ class FleetInput(GroupMember):
         scheme: Scheme,
         worker: str,
         *,
-        bury: Callable[[Dead], None],
+        dead: Path,
         failed: Callable[[BrokerTrouble | StorageTrouble], object],
         patience: float,
         until_done: bool = False,
@@ -88,7 +90,7 @@ class FleetInput(GroupMember):
         self.feeder: HostFeeder[Line] | None = None
         self.done = False
         self.worker = worker
-        self._fleet, self._scheme, self._bury = fleet, scheme, bury
+        self._fleet, self._scheme, self._bury = fleet, scheme, burying(dead)
         self._patience, self._until_done = patience, until_done
         self._producer = Producer(fleet.servers, fleet.properties)
         self._reader = TopicReader(fleet.servers, fleet.properties)
