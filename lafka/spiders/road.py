@@ -46,16 +46,13 @@ with them: a start shall not wait for these. Scrapy imports what a setting has a
 are taken out of the list of its own."""
 
 METRICS = "lafka.runs.metrics.MetricsServer"
-WAYBACK = "lafka.capture.replay.WarcDownloaderMiddleware"
 MIDDLEWARES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES")
 
 logger = logging.getLogger(__name__)
 
 
 def leave_off(settings: BaseSettings) -> None:
-    """Let nothing be imported that is off: of ``OFF``, metrics, the Wayback, middlewares that are
-    ``None``.
-    """
+    """Let nothing be imported that is off: of ``OFF``, metrics, middlewares that are ``None``."""
     off = {path for name, path in OFF.items() if not settings.getbool(name)}
     _without(settings, "EXTENSIONS_BASE", off)
     if settings.get("LAFKA_METRICS"):
@@ -68,8 +65,6 @@ def leave_off(settings: BaseSettings) -> None:
         off = {path for path, order in settings[name].items() if order is None}
         _without(settings, f"{name}_BASE", off)
         _without(settings, name, off)
-    if not settings.getlist("LAFKA_WAYBACK"):
-        _without(settings, "DOWNLOADER_MIDDLEWARES", {WAYBACK})
 
 
 def _without(settings: BaseSettings, name: str, off: set[str]) -> None:

@@ -113,7 +113,7 @@ def with_features(
     first = others[0] if others else None
     best = first.score if first else SCORE_MIN
     second = next((c.score for c in others[1:] if first and _is_rival(c, first)), SCORE_MIN)
-    alike = _alike(others)
+    alike = _alike(others) if kind is not PageKind.PAPER else frozenset()
     return [
         (c, features(c, second if c is first else best, kind, is_told=c.reasons not in alike))
         for c in found

@@ -112,7 +112,6 @@ OF_ANOTHER = (
     "<a href=/f/zz.pdf>Discussion by Ada Quill</a>",
     "<a href=/f/rate-card-2011.pdf>2011</a>",
     "<a href=/f/deposit_agreement.pdf>deposit_agreement.pdf</a>",
-    "<p>Rope. <a href=/f/yy.pdf>PDF</a></p><p>Ports. <a href=/f/zz.pdf>PDF</a></p>",
 )
 
 
