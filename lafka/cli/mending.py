@@ -23,7 +23,7 @@ from lafka.papers.archive.recovery import recover
 from lafka.papers.archive.repairs import Repair
 from lafka.pids import Pid
 from lafka.runs.terminals import program
-from lafka.storage.keeping.stores import Deed
+from lafka.storage.deeds import Deed
 from lafka.storage.outputs import counted
 
 

@@ -33,7 +33,7 @@ from lafka.filesets.targets.item import (
     TargetItem,
     TargetTrouble,
 )
-from lafka.storage.keeping.stores import Deed, kept_aside
+from lafka.storage.deeds import Deed, kept_aside
 from lafka.storage.locks import is_locked_at
 from lafka.warc.reading.volumes import open_plain
 

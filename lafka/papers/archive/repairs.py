@@ -17,8 +17,8 @@ from lafka.papers.archive import recovery as raws
 from lafka.papers.archive.archives import Archive
 from lafka.papers.checking import PAPER_CODES, FileProblem, Verifier
 from lafka.pids import Pid
+from lafka.storage.deeds import Deed, kept_aside
 from lafka.storage.folders import DRAFT, draft_of, files_below
-from lafka.storage.keeping.stores import Deed, kept_aside
 from lafka.storage.locks import is_locked_at
 
 _TAIL = frozenset(("uncommitted-tail",))

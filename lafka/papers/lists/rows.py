@@ -36,7 +36,7 @@ TITLE_MAX = 500
 SEPARATOR = re.compile(r"sep=(?P<mark>.)", re.IGNORECASE)
 """The first line by which Excel is told what parts the columns."""
 NO_LINE = re.compile(
-    r"(?:\"\"|[\s\0\x1a,;|])*"
+    r"(?:\"\"|[\s\x1a,;|])*"
     r"|(?=[+|:=\s]*-{3})[-+|:=\s]+"
     r"|\s*\([0-9]+ rows?\)\s*"
     r"|[\s\"]*#(?!https?://).*",
@@ -45,6 +45,7 @@ NO_LINE = re.compile(
 """What is no line of a list: nothing but delimiters, the rule of a table or the count below it, an
 editor's end of a file, a comment.
 """
+_BLANKS = " \t\r\n\u00a0\u2007\u202f\u3000"
 _HIDDEN = "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff"
 _AROUND = {"<": ">", "'": "'", '"': '"', "#": "#", "“": "”", "„": "“", "‘": "’", "«": "»"}
 
@@ -53,11 +54,10 @@ def bare(text: str) -> str:
     """Return *text* without what editors put around a pid or a link: blanks, hidden letters, quotes
     and brackets, and the marks of Access around a link.
     """
-    text = text.strip()
+    text = text.strip(_BLANKS)
     if text.isascii() and text[:1].isalnum():  # as nearly all are
         return text
-    while text != (stripped := text.strip(_HIDDEN).strip()):
-        text = stripped
+    text = text.strip(_BLANKS + _HIDDEN)
     is_within = len(text) > 1 and _AROUND.get(text[0]) == text[-1]
     return bare(text[1:-1]) if is_within else text
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Generic
+from typing import ClassVar, Generic
 
 from lafka.errors import BadSuwaf, BadWarc, ShortWarc, StorageTrouble, TornWarc
 from lafka.storage import drafts
@@ -25,7 +23,7 @@ from lafka.storage.steps import DataSync, FolderSync, LongStep, Steps, done
 from lafka.warc.format.sources import FileSource
 from lafka.warc.reading.framing import begins_record
 from lafka.warc.writing.appending import Appender
-from lafka.warc.writing.names import numbered, or_numbered
+from lafka.warc.writing.names import or_numbered
 
 LONG = 4 << 20
 """A step that reads or writes more bytes than this may not hold up other steps."""
@@ -232,39 +230,3 @@ class SummarisedWarc(ABC, Generic[ContentsT]):
                 yield FolderSync(path.parent)
         except OSError as error:
             raise StorageTrouble(path, error) from error
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
-    """What was done to *path*, or would be where not ``done``.
-
-    ``deed`` is ``recover`` (a tail behind the summary's end), ``rebuild`` (the summary), ``finish``
-    (a draft), ``adopt`` (the raw WARCs of a dead run), ``describe`` (``item.json``), ``drop`` (a
-    part that nobody goes on with), or ``left`` for what cannot be mended; ``codes`` are those of
-    docs/problems.md that led to it.
-    """
-
-    path: str
-    deed: str
-    codes: tuple[str, ...]
-    done: bool
-    sentence: str
-
-    def as_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
-
-
-@contextmanager
-def kept_aside(path: Path) -> Iterator[None]:
-    """Keep a second name for the file at *path* where another one replaces it."""
-    if not path.exists():
-        yield
-        return
-    aside = free_name(numbered(path.with_name(f"{path.name}.torn"), first=0))
-    old = path.read_bytes()
-    drafts.link(path, aside)
-    try:
-        yield
-    finally:
-        if path.read_bytes() == old:
-            aside.unlink()
