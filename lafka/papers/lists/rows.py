@@ -45,7 +45,7 @@ NO_LINE = re.compile(
 """What is no line of a list: nothing but delimiters, the rule of a table or the count below it, an
 editor's end of a file, a comment.
 """
-_BLANKS = " \t\r\n\u00a0\u2007\u202f\u3000"
+_BLANKS = " \t\r\n\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _HIDDEN = "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff"
 _AROUND = {"<": ">", "'": "'", '"': '"', "#": "#", "“": "”", "„": "“", "‘": "’", "«": "»"}
 

@@ -99,7 +99,7 @@ def test_lines_are_known_by_number_and_bad_ones_stop_nothing() -> None:
         (8, "bad-url"),
         (9, "bad-pid"),
         (10, "bad-url"),
-        (11, None),
+        (11, "bad-url"),
         (13, "bad-pid"),
         (14, None),
     ]
