@@ -146,7 +146,7 @@ ITEM_PIPELINES = {  # each for the spider that has its store
 }
 FEED_STORAGES = {"lafka": "lafka.runs.feed.OutcomeFeedStorage"}
 FEED_EXPORTERS = {"csv": "lafka.runs.feed.CsvExporter"}
-EXTENSIONS: dict[str, int | None] = {
+EXTENSIONS: dict[str, int | None] = {  # and lafka.runs.metrics.MetricsServer with LAFKA_METRICS
     "lafka.politeness.HostDelays": 500,  # behind AutoThrottle, whose delays it raises
     "lafka.runs.reporting.RunReports": -100,  # before the feed is opened
     "lafka.runs.progress.TrailStats": 0,
@@ -154,7 +154,6 @@ EXTENSIONS: dict[str, int | None] = {
     "lafka.runs.progress.Progress": 0,
     "lafka.runs.progress.ContactCheck": 0,
     "lafka.runs.exits.LastItems": 0,
-    "lafka.runs.metrics.MetricsServer": None,  # on with LAFKA_METRICS
 }
 SCHEDULER_PRIORITY_QUEUE = "lafka.politeness.HostQueue"
 # scrapy.core.downloader.Downloader, in which hosts that drip take all places.

@@ -52,15 +52,12 @@ logger = logging.getLogger(__name__)
 
 
 def leave_off(settings: BaseSettings) -> None:
-    """Let nothing be imported that is off: of ``OFF``, metrics, middlewares that are ``None``."""
+    """Let nothing be imported that is off: of ``OFF``, middlewares that are ``None``."""
     off = {path for name, path in OFF.items() if not settings.getbool(name)}
     _without(settings, "EXTENSIONS_BASE", off)
     if settings.get("LAFKA_METRICS"):
-        parts = {path: order for path, order in settings["EXTENSIONS"].items() if path != METRICS}
         priority = max(settings.getpriority("EXTENSIONS") or 0, SETTINGS_PRIORITIES["spider"])
-        settings.set("EXTENSIONS", parts | {METRICS: 0}, priority=priority)
-    else:
-        _without(settings, "EXTENSIONS", {METRICS})
+        settings.set("EXTENSIONS", {**settings["EXTENSIONS"], METRICS: 0}, priority=priority)
     for name in MIDDLEWARES:
         off = {path for path, order in settings[name].items() if order is None}
         _without(settings, f"{name}_BASE", off)
