@@ -158,7 +158,8 @@ class GuardedReactor:
     """A reactor that makes TCP connections to allowed addresses and no other connections.
 
     To be given to a HostnameEndpoint, which resolves names with its resolver and asks it to connect
-    to the addresses.
+    to the addresses. What is judged is what is connected to: a name that resolves otherwise the
+    next time (DNS rebinding) does not get past it.
     """
 
     def __init__(self, reactor: Any, allowed: Sequence[Network]) -> None:

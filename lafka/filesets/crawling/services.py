@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
-from collections.abc import Callable
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -21,33 +27,23 @@ from lafka.filesets.archive.filesets import BOUND, Filesets
 from lafka.filesets.archive.index import HitIndex
 from lafka.filesets.bundles.children import BundleChildren
 from lafka.filesets.crawling.answers import Came
+from lafka.filesets.crawling.arguments import Arguments
 from lafka.filesets.crawling.downloads import PartSink
+from lafka.filesets.crawling.lines import Inbox, ThreadRunner
 from lafka.filesets.crawling.tokens import PlatformBases
 from lafka.filesets.model.bundles import BundleLimits
+from lafka.filesets.model.messages import file_result
+from lafka.filesets.results import group, key, results
 from lafka.filesets.walk import Rules
+from lafka.jobs.kafka import BrokerTrouble
+from lafka.jobs.kafka.producing import Producer, TooLarge
+from lafka.jobs.lines import burying
 from lafka.politeness.failures import not_the_sites
 from lafka.storage.stopping import stop_for_storage, stopping_for, storage
 from lafka.storage.threads import Threads, the_reactor
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
-
-
-import json
-import threading
-from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import suppress
-from pathlib import Path
-
-from lafka.filesets.crawling.arguments import Arguments
-from lafka.filesets.crawling.lines import Inbox, ThreadRunner
-from lafka.filesets.model.messages import file_result
-from lafka.filesets.results import group, key, results
-from lafka.jobs.kafka import BrokerTrouble
-from lafka.jobs.kafka.producing import Producer, TooLarge
-from lafka.jobs.lines import burying
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
