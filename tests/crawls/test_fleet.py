@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy.settings import Settings
 
 from lafka.jobs.kafka.topics import Topic, create
 from lafka.papers import Archive
+from lafka.papers.crawling.fleets import Fleet
 from tests import starts
 from tests.crawls.running import ROOT, Crawl, check, crawl
 from tests.crawls.test_shards import HOSTS, report, written
-from tests.services.kafkas import Kafka, started
+from tests.services.kafkas import Kafka, started, take_the_name
 from tests.sites.server import Server
 from tests.starts import Shell
 from tests.test_shell_lines import blocks
@@ -299,6 +301,21 @@ def test_a_broker_that_is_killed_ends_a_crawl_after_a_while_or_comes_back(
     assert len(told) == LINES == len({(one["pid"], one["as_written"]) for one in told})
     assert status(url)["outcomes"] == {"fut": 28, "bad-url": 1, "bad-pid": 1}
     check(archive)
+
+
+def test_a_worker_that_is_fenced_joins_again_and_each_line_has_one_outcome(
+    tmp_path: Path, kafka: Kafka, url: str, site: Server
+) -> None:
+    (archive, _) = put_for_two(tmp_path, url, site)
+    shared = Fleet.load(url, Settings())
+    with worker(archive, url) as going:
+        assert site.paused.wait(LIMIT)
+        take_the_name(kafka, shared.lines, shared.group, archive.name)
+        site.resume()
+        run = going.ended()
+    assert run.code == 0, run.log
+    assert "joins again" in run.log
+    is_whole(url, archive)
 
 
 def test_a_kafka_that_does_not_answer_is_told_in_a_sentence(tmp_path: Path) -> None:

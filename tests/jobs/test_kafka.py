@@ -25,7 +25,7 @@ from lafka.jobs.kafka.topics import Place, Topic, create, differences, propertie
 from tests import starts
 from tests.filesets.test_persist import urls
 from tests.filesets.test_persisting import result
-from tests.services.kafkas import Kafka, started
+from tests.services.kafkas import Kafka, started, take_the_name
 from tests.waiting import LIMIT
 
 ROOT = Path(__file__).parents[2]
@@ -65,12 +65,15 @@ def committed(kafka: Kafka, topic: str, group: str) -> int:
 class Worker:
     """A consumer whose messages wait in a queue."""
 
-    def __init__(self, kafka: Kafka, topic: str, group: str, window: int = 100) -> None:
+    def __init__(
+        self, kafka: Kafka, topic: str, group: str, window: int = 100, name: str | None = None
+    ) -> None:
         self.inbox: Queue[Message | BrokerTrouble] = Queue()
         self.gone: set[Partition] = set()
         self.consumer = Consumer(
             kafka.servers, [topic], group,
             deliver=self.inbox.put, failed=self.inbox.put, let_go=self.gone.update, window=window,
+            properties={"group.instance.id": name} if name else None,
         )  # fmt: skip
         self.consumer.start()
 
@@ -221,6 +224,25 @@ def test_a_broker_that_is_killed_comes_back_and_nothing_is_lost(kafka: Kafka, to
         worker.consumer.done(message)
     worker.consumer.stop()
     assert committed(kafka, topic, "killed") == 15
+
+
+def test_a_fenced_member_joins_again_once_and_then_leaves_the_name_to_the_other(
+    kafka: Kafka, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    sent(kafka, topic, 4)
+    worker = Worker(kafka, topic, "fenced", name="one")
+    before = worker.take(4)
+    take_the_name(kafka, topic, "fenced", "one")
+    again = worker.take(4)
+    assert worker.gone == {(topic, partition) for partition in range(4)}
+    assert "joins again" in caplog.text
+    assert not any(worker.consumer.is_ours(message) for message in before)
+    assert all(worker.consumer.is_ours(message) for message in again)
+    take_the_name(kafka, topic, "fenced", "one")
+    trouble = worker.inbox.get(timeout=LIMIT)
+    assert isinstance(trouble, BrokerTrouble)
+    assert "fenced" in str(trouble)
+    worker.consumer.stop()
 
 
 def test_a_reader_commits_batches_and_rests(kafka: Kafka, topic: str) -> None:

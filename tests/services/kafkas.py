@@ -12,14 +12,16 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 import uuid
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 
+from lafka.jobs.kafka.consuming import settings
 from tests.services.ports import free_port
 
 HOW = "make services fetches Kafka's jars; Java 17: apt install openjdk-17-jre-headless"
@@ -164,3 +166,20 @@ def started(proxy: Proxy | None = None) -> Kafka:
         broker.end()
         raise
     return broker
+
+
+def take_the_name(kafka: Kafka, topic: str, group: str, name: str) -> None:
+    """Join *group* as *name*, until partitions come, and go without a word."""
+    from confluent_kafka import Consumer  # the extra may be missing
+
+    other = Consumer(settings(kafka.servers, group, {"group.instance.id": name}))
+    is_joined = threading.Event()
+
+    def assigned(consumer: Any, partitions: list[Any]) -> None:
+        consumer.incremental_assign(partitions)
+        is_joined.set()
+
+    other.subscribe([topic], on_assign=assigned)
+    while not is_joined.is_set():
+        other.poll(0.2)
+    other.close()

@@ -191,6 +191,11 @@ class Offsets:
 _log = logging.getLogger(__name__)
 _COMMIT = 5.0
 SESSION = 10_000  # milliseconds after which the group takes a worker for dead
+_FENCES = 60.0  # seconds from one fence to the next within which another has our name
+
+
+class _Fenced(BrokerTrouble):
+    """The group has another member of our name; it takes nothing from this consumer any more."""
 
 
 def settings(
@@ -218,6 +223,11 @@ class GroupMember(ABC):
 
     *failed* is called with the trouble that ends it. A subclass says what a turn is, and what
     becomes of partitions.
+
+    A member with a name (``group.instance.id``) that is fenced joins again, once in a minute: an
+    offset that waited while no broker answered is sent under the identity of before, and a broker
+    that has given us a new one takes it for a second worker of our name. Where there is one, it
+    fences us again, and that ends this member.
     """
 
     def __init__(
@@ -230,7 +240,9 @@ class GroupMember(ABC):
         properties: Mapping[str, str] | None = None,
     ) -> None:
         self._kafka = library()
-        self._consumer = self._kafka.Consumer(settings(servers, group, properties))
+        self._settings = settings(servers, group, properties)
+        self._consumer = self._kafka.Consumer(self._settings)
+        self._fenced_at = -_FENCES
         self._topics = list(topics)
         self._failed = failed
         self._ending = threading.Event()
@@ -247,17 +259,35 @@ class GroupMember(ABC):
 
     def _run(self) -> None:
         try:
-            self._consumer.subscribe(
-                self._topics,
-                on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost,
-            )  # fmt: skip
+            self._subscribe()
             while not self._ending.is_set():
-                self._turn()
+                try:
+                    self._turn()
+                except _Fenced as error:
+                    self._join_again(error)
             self._leave()
         except (self._kafka.KafkaException, BrokerTrouble) as error:
             self._failed(BrokerTrouble(f"kafka: {error}"))
         finally:
             self._consumer.close()
+
+    def _subscribe(self) -> None:
+        self._consumer.subscribe(
+            self._topics,
+            on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost,
+        )  # fmt: skip
+
+    def _join_again(self, error: _Fenced) -> None:
+        now = time.monotonic()
+        if now - self._fenced_at < _FENCES:
+            raise error
+        self._fenced_at = now
+        _log.warning("Kafka: the group took another for this worker; it joins again: %s", error)
+        # Not the consumer's assignment: by now it may be empty, and no callback said so.
+        self._let_go([self._kafka.TopicPartition(*place) for place in self._ours()])
+        self._consumer.close()
+        self._consumer = self._kafka.Consumer(self._settings)
+        self._subscribe()
 
     @abstractmethod
     def _turn(self) -> None:
@@ -276,14 +306,24 @@ class GroupMember(ABC):
         """Give *partitions* to another member."""
 
     @abstractmethod
+    def _ours(self) -> list[Partition]:
+        """Return the partitions that were assigned and not let go."""
+
+    @abstractmethod
+    def _let_go(self, partitions: list[Any]) -> None:
+        """Forget *partitions*, which another member may have by now; also what is not ours."""
+
     def _lost(self, consumer: Any, partitions: list[Any]) -> None:
-        """Let go of *partitions*, which another member may have by now."""
+        self._let_go(partitions)
+        consumer.incremental_unassign(partitions)
 
     def _poll(self, seconds: float) -> Any | None:
         """Return a message that comes within *seconds*; ``BrokerTrouble`` for good."""
         found = self._consumer.poll(seconds)
         if found is None or not (error := found.error()):
             return found
+        if error.name() == "_FATAL":  # of a consumer, it is a fence
+            raise _Fenced(error.str())
         if not error.retriable() and error.name() not in (*PASSING, "_MAX_POLL_EXCEEDED"):
             raise BrokerTrouble(error.str())
         return None
@@ -294,8 +334,6 @@ class GroupMember(ABC):
         try:
             self._consumer.commit(offsets=wanted, asynchronous=False)
         except self._kafka.KafkaException as error:
-            if error.args[0].fatal():
-                raise
             # The broker is away, or the group has gone on without us: then another does again
             # what could not be told, and here it is tried again with the next ones.
             _log.info("Kafka: offsets were not committed: %s", error.args[0].str())
@@ -325,7 +363,7 @@ class Consumer(GroupMember):
     ) -> None:
         super().__init__(servers, topics, group, failed=failed, properties=properties)
         self._deliver = deliver
-        self._let_go = let_go
+        self._tell_lost = let_go
         self._window = window
         self._offsets = Offsets()
         self._tokens: dict[Partition, int] = {}
@@ -423,11 +461,13 @@ class Consumer(GroupMember):
         self._commit()
         self._lost(consumer, partitions)
 
-    def _lost(self, consumer: Any, partitions: list[Any]) -> None:
+    def _ours(self) -> list[Partition]:
+        return list(self._tokens)
+
+    def _let_go(self, partitions: list[Any]) -> None:
         lost = frozenset((found.topic, found.partition) for found in partitions)
         for partition in lost:
+            self.counts["revoked"] += partition in self._tokens
             self._tokens.pop(partition, None)
             self._offsets.lost(partition)
-        self._let_go(lost)
-        self.counts["revoked"] += len(lost)
-        consumer.incremental_unassign(partitions)
+        self._tell_lost(lost)

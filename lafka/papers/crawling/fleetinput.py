@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from lafka.errors import BadList, StorageTrouble
 from lafka.jobs.kafka import BrokerTrouble
-from lafka.jobs.kafka.consuming import GroupMember, TopicReader
+from lafka.jobs.kafka.consuming import GroupMember, Partition, TopicReader
 from lafka.jobs.kafka.producing import Producer
 from lafka.jobs.lines import Dead, burying
 from lafka.jobs.lines import Message as DeadMessage
@@ -400,9 +400,8 @@ class FleetInput(GroupMember):
         with self._lock:
             return any(fleets.partition_of(number) in partitions for number in self._begun)
 
-    def _lost(self, consumer: Any, partitions: list[Any]) -> None:
-        self._let_go(partitions)
-        consumer.incremental_unassign(partitions)
+    def _ours(self) -> list[Partition]:
+        return [(self._fleet.lines, partition) for partition in self._shares]
 
     def _let_go(self, partitions: list[Any]) -> None:
         gone = {place.partition for place in partitions}
