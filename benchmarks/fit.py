@@ -15,6 +15,7 @@ what fits on pages held out lose where a group of features is left out.
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 import zlib
@@ -33,6 +34,7 @@ from lafka.papers.finders.weights import BELIEVED
 FOLDS = 4
 UNSEEN = 4  # the fold of the hosts that are never fitted on, beside those
 ROUNDS = 12
+HALVINGS = 12  # of a step that makes the fit worse; then it is at its end
 PULL = 0.0002  # how hard a weight is drawn to the hand's, for each candidate
 LEAST = -4.5  # a score below it is no candidate that anybody asks for
 MODEL = Path(belief.__file__)
@@ -64,9 +66,13 @@ def rows(splaps: Iterable[Splap]) -> list[Row]:
 
 
 def fitted(data: Sequence[Row], names: Sequence[str]) -> Weights:
-    """Weights of *names* by Newton's method, drawn to the hand's."""
+    """Weights of *names* by Newton's method, drawn to the hand's.
+
+    A step that would make the fit worse is halved: far from the end Newton's step may overshoot,
+    as it does where a group is left out.
+    """
     prior = {name: belief.PRIOR.get(name, 0.0) for name in names}
-    weights = dict(prior)
+    weights, loss = dict(prior), lost(data, prior, prior)
     pull = PULL * len(data)
     for _ in range(ROUNDS):
         slope = {name: pull * (prior[name] - weights[name]) for name in names}
@@ -80,8 +86,24 @@ def fitted(data: Sequence[Row], names: Sequence[str]) -> Weights:
                     bend[name][other] += p * (1 - p) * value * factor
         matrix = [[*line.values()] for line in bend.values()]
         steps = solved(matrix, [*slope.values()])
-        weights = {n: weights[n] + step for n, step in zip(names, steps, strict=True)}
+        for share in (0.5**n for n in range(HALVINGS)):
+            tried = {n: weights[n] + share * step for n, step in zip(names, steps, strict=True)}
+            if (after := lost(data, tried, prior)) <= loss:
+                break
+        else:
+            break
+        weights, loss = tried, after
     return {name: round(weight, 3) for name, weight in weights.items()}
+
+
+def lost(data: Sequence[Row], weights: Weights, prior: Weights) -> float:
+    """What *fitted* makes small: the log loss, and how far *weights* are from *prior*."""
+    held = PULL * len(data) / 2 * sum((weights[n] - prior[n]) ** 2 for n in weights)
+    return held + sum(
+        math.log1p(math.exp(min(-odds if right else odds, 500.0)))
+        for _, values, right in data
+        for odds in (sum(weights.get(n, 0.0) * v for n, v in values.items()),)
+    )
 
 
 def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
