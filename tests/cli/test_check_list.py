@@ -19,6 +19,7 @@ from tests.papers.lists.test_written import editors, excel, managers, other_shee
 
 GOOD = "RePEc:abc:wpaper:1\thttps://example.org/1.pdf\n"
 BAD = "RePEc:abc:wpaper:2 https://example.org/2.pdf\n"
+WORDS = "RePEc:abc:wpaper:2 On money https://example.org/2.pdf\n" + BAD
 
 
 def called(*args: str | Path, folder: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -223,8 +224,11 @@ def test_what_cannot_be_looked_at_is_refused(tmp_path, args, sentence):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (BAD * 150 + GOOD, "none of its first 100 lines can be asked for: line 1 and 99 more: "),
-        (BAD, "blanks where a tab should be"),
+        (
+            WORDS + BAD * 150 + GOOD,
+            "none of its first 100 lines can be asked for: line 1 and 99 more: ",
+        ),
+        (WORDS, "blanks where a tab should be"),
         ("", "an empty list"),
     ],
 )

@@ -38,7 +38,7 @@ HELPS = {
     "exclude": "FILE of pids that are not asked for",
     "legacy": "URL of a gateway that is asked in place of the web",
     "check": "1 looks at the list and asks nothing",
-    "delimiter": "tab, comma, semicolon, bar or a character, where it is not found",
+    "delimiter": "tab, comma, semicolon, bar, blank or a character, where it is not found",
     "encoding": "of the list, such as cp1251, where it is not found",
     "pid": "NAME or number of the list's column of pids",
     "url": "NAME or number of its column of links",

@@ -5,6 +5,7 @@
   one stray quote costs one line, never the rest of the list. A line with more columns than its
   header (without one: than its first lines all have) is refused, as it holds an unquoted URL with
   a comma.
+- blanks: words, quoted or not, as R's ``write.table`` has them, or columns that two blanks part.
 - jsonl: ``{"pid": ..., "futli": ...}``.
 
 A header or a key may name a ``restriction`` and a ``title`` as well. Where no header names the
@@ -33,6 +34,8 @@ TITLE_MAX = 500
 """Characters of a title that are read."""
 
 
+WORDS, RUNS = " ", "  "
+"""What parts columns of words, and columns whose texts have single blanks."""
 SEPARATOR = re.compile(r"sep=(?P<mark>.)", re.IGNORECASE)
 """The first line by which Excel is told what parts the columns."""
 NO_LINE = re.compile(
@@ -109,8 +112,31 @@ def _unquoted(field: str) -> str:
     return field[1:-1].replace('""', '"') if is_quoted else field
 
 
-def _splitter(mark: str) -> Callable[[str], _Split]:
-    """Return what parts a line of csv at *mark*."""
+_WORD = re.compile(r'"((?:[^"\\]|\\.|"")*)"(?![^ \t\u00a0])|[^ \t\u00a0]+')
+_QUOTE = re.compile(r'\\"|""')
+_RUN = re.compile("[ \u00a0]{2,}|[ \u00a0]*\t[ \u00a0]*")
+
+
+def _split_words(text: str) -> _Split:
+    words = (
+        word[0] if word[1] is None else _QUOTE.sub('"', word[1]) for word in _WORD.finditer(text)
+    )
+    return _Split([*words])
+
+
+def splitter(mark: str) -> Callable[[str], _Split]:
+    """Return what parts a line into its fields at *mark*."""
+    if mark == "\t":
+        return _split_tsv
+    if mark == WORDS:
+        return _split_words
+    if mark == RUNS:
+        return lambda text: _Split([*map(_unquoted, _RUN.split(text.strip(_BLANKS)))])
+    return _csv_splitter(mark)
+
+
+def _csv_splitter(mark: str) -> Callable[[str], _Split]:
+    mark = re.escape(mark)
     quoted_field = re.compile(rf' *"([^"]*(?:""[^"]*)*)" *(?={mark}|\Z)')
     plain_field = re.compile(rf'(?! *")[^{mark}]*')
     return partial(_split_csv, quoted_field, plain_field)
@@ -131,17 +157,21 @@ def _split_csv(quoted_field: re.Pattern[str], plain_field: re.Pattern[str], text
     return _Split(fields)
 
 
+_UNQUOTED = "more columns than a pid and a URL: quote the URL"
+
+
 class ColumnRows:
     """Rows of a list in *columns*; its first line may be a header."""
 
     def __init__(self, mark: str, columns: Columns) -> None:
         self._strict = mark != "\t"
-        self._split_record = _splitter(mark)
-        self._split = self._split_record if self._strict else _split_tsv
+        self._split = splitter(mark)
+        self._split_record = self._split if self._strict else _csv_splitter(mark)
         self._columns = columns
         self._left = columns.above + columns.has_header
         self._header = ""
-        self.may_go_on = columns.has_header and columns.width > 2
+        self._is_blank = mark in (WORDS, RUNS)
+        self.may_go_on = columns.has_header and columns.width > 2 and not self._is_blank
         """Whether a quoted field may go on in the next line."""
 
     def row(self, text: str) -> ListRow | None:
@@ -181,7 +211,8 @@ class ColumnRows:
                 return row._replace(broken_pid=problem)
             return row._replace(broken_url=problem)
         if self._strict and any(split.fields[columns.width :]):
-            return row._replace(broken_url="more columns than a pid and a URL: quote the URL")
+            extra = "more columns than the first lines have" if self._is_blank else _UNQUOTED
+            return row._replace(broken_url=extra)
         return row
 
 
@@ -361,6 +392,8 @@ class Columns(NamedTuple):
     """Lines above the header, such as a title."""
     names: tuple[str, ...] = ()
     """Of all columns where there are more than a pid and a URL, no name twice."""
+    has_row_names: bool = False
+    """Whether the first column is one that the header does not count."""
 
     def others(self, width: int) -> Iterator[tuple[int, str]]:
         """Yield place and name of each column that has neither pid nor URL, in *width* columns."""
@@ -371,7 +404,7 @@ class Columns(NamedTuple):
     def __str__(self) -> str:
         """The assumption in words; empty where names or the usual order tell."""
         if not self.is_guess:
-            return ""
+            return "line 1 names its columns from the second on" if self.has_row_names else ""
         header = "line 1 is its header, " if self.has_header else ""
         if self.pid == self.url:
             return f"{header}column {self.pid + 1} has its pids, which are asked for"
@@ -391,6 +424,8 @@ def columns_of(
         return below._replace(above=above)
     if not lines:
         return Columns()
+    if is_short := _is_short(lines):
+        lines = [["", *lines[0]], *lines[1:]]
     first = [name.strip().lower() for name in lines[0]]
     named_pid = _given(pid, first) or _named(first, PID_NAMES, _PID_WORD)
     named_url = _given(url, first) or _named(first, URL_NAMES, _URL_WORD)
@@ -399,7 +434,9 @@ def columns_of(
     is_one = named_pid == named_url != [] and first[named_pid[0]] != "doi"
     is_named = bool(named_pid and named_url) and not is_one
     names = [name for name in first if name]
-    is_header = min(len(lines), len(names)) > 1 and not any(map(_NO_NAME.search, names))
+    is_header = is_short or (
+        min(len(lines), len(names)) > 1 and not any(map(_NO_NAME.search, names))
+    )
     has_header = not any(map(_is_link, first)) and (is_named or is_header)
     body = lines[1:] if has_header else lines
     if is_named:
@@ -420,7 +457,7 @@ def columns_of(
         columns = _by_contents(body, scheme, pids, has_header=has_header, by_comma=by_comma)
     width = columns.width if by_comma else max(map(len, lines))
     header = lines[0] if columns.has_header else ()
-    return columns._replace(names=_names(columns, header, width))
+    return columns._replace(names=_names(columns, header, width), has_row_names=is_short)
 
 
 def _above(lines: Sequence[Sequence[str]]) -> int:
@@ -432,6 +469,16 @@ def _above(lines: Sequence[Sequence[str]]) -> int:
     return (
         count if all(named) and not any(_is_link(" ".join(above)) for above in lines[:count]) else 0
     )
+
+
+def _is_short(lines: Sequence[Sequence[str]]) -> bool:
+    """Return whether a header names all columns of *lines* but the first, the names of R's rows."""
+    header, *body = lines
+    width = len(header)
+    if not body or any(len(fields) != width + 1 for fields in body):
+        return False
+    named = _named([name.strip().lower() for name in header], URL_NAMES, _URL_WORD)
+    return any(_links(body, at + 1) and not _links(body, at) for at in named)
 
 
 def _names(columns: Columns, header: Sequence[str], width: int) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """The shape of a list as programs write it: its encoding, what ends its lines, its delimiter.
 
 A list is UTF-8 with LF or CRLF, in columns by its name's ending. Spreadsheets and old editors write
-others: UTF-16, Windows-1252, CR alone, semicolons, more columns. Each is told by the first bytes,
-where these leave no doubt, or named by who gives the list; then the bytes are made UTF-8 with LF
+others: UTF-16, Windows-1252, CR alone, semicolons, blanks, more columns. Each is told by its head,
+where this leaves no doubt, or named by who gives the list; then the bytes are made UTF-8 with LF
 while they are read.
 """
 
@@ -17,7 +17,15 @@ from itertools import islice
 from typing import Literal, NamedTuple, Self
 
 from lafka.errors import BadArgument
-from lafka.papers.lists.rows import NO_LINE, SEPARATOR, Columns, columns_of
+from lafka.papers.lists.rows import (
+    NO_LINE,
+    RUNS,
+    SEPARATOR,
+    WORDS,
+    Columns,
+    columns_of,
+    splitter,
+)
 from lafka.pids import Scheme
 
 HEAD = 1 << 16
@@ -34,7 +42,8 @@ _LINK = re.compile(
     r"[\s<'“#]*(?:https?://|doi:|hdl:|arxiv:|10\.[0-9]{4,9}/)[^\s\"]+\s*", re.IGNORECASE
 )
 _DELIMITERS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
-_WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
+_BLANKS = {WORDS: "blanks", RUNS: "two blanks or more"}
+_WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "blank": WORDS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,16 +114,18 @@ def shape_of(head: bytes, usual: str, scheme: Scheme, options: ListOptions = _FO
         lines.pop()
     mark, columns = "", Columns()
     if usual:
-        mark = options.delimiter or _delimiter(lines, usual)
+        mark = options.delimiter or _delimiter(lines, usual, scheme)
         fields = _fields(lines, mark or usual)
-        by_comma = (mark or usual) != "\t"
+        by_comma = (mark or usual) not in ("\t", *_BLANKS)
         columns = columns_of(fields, scheme, by_comma=by_comma, pid=options.pid, url=options.url)
         at = columns.pid, columns.url
         if encoding == "cp1252" and not options.encoding and not _ascii(fields, at):
             encoding = ""
     odd = [
         f"it is {_NAMES.get(encoding, encoding)}" if encoding and not options.encoding else "",
-        f"{_DELIMITERS[mark]} part its columns" if mark and not options.delimiter else "",
+        f"{(_DELIMITERS | _BLANKS)[mark]} part its columns"
+        if mark and not options.delimiter
+        else "",
     ]
     return Shape(encoding, by_cr, mark, columns, ", ".join(filter(None, odd)))
 
@@ -124,6 +135,8 @@ def _fields(lines: list[str], mark: str) -> list[list[str]]:
     is_tab = mark == "\t"
     quoting: Literal[0, 3] = csv.QUOTE_NONE if is_tab else csv.QUOTE_MINIMAL
     listed = [line for line in lines if not (NO_LINE.fullmatch(line) or SEPARATOR.fullmatch(line))]
+    if mark in _BLANKS:
+        return [splitter(mark)(line).fields for line in listed[:_LINES]]
     reader = csv.reader(listed, delimiter=mark, quoting=quoting, skipinitialspace=True)
     records = islice(reader, _LINES)
     return [[field.strip('"') for field in fields] if is_tab else fields for fields in records]
@@ -156,13 +169,16 @@ _UTF_8 = re.compile(rb"[\xc3-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}")
 _NO_1252 = re.compile(rb"[\x00-\x08\x0e-\x1f\x81\x8d\x8f\x90\x9d]")
 
 
-def _delimiter(lines: list[str], usual: str) -> str:
+def _delimiter(lines: list[str], usual: str, scheme: Scheme) -> str:
     """Return what parts *lines* into id and link better than *usual*; empty if none does."""
     if lines and (named := SEPARATOR.fullmatch(lines[0].strip('"'))):
         return named["mark"] if named["mark"] != usual and named["mark"] in _DELIMITERS else ""
     found = {mark: [_fits(fields) for fields in _fields(lines, mark)] for mark in _DELIMITERS}
     share = {mark: sum(fits) / len(fits) if fits else 0 for mark, fits in found.items()}
     best = max(share, key=lambda mark: share[mark])
+    has_tab = any("\t" in line for line in lines)
+    if not has_tab and (blanks := _parting_blanks(lines, scheme)):
+        return blanks
     enough = 0.9 if share[usual] else 0.5
     if share[best] > share[usual] and share[best] >= enough:
         return best
@@ -171,6 +187,36 @@ def _delimiter(lines: list[str], usual: str) -> str:
     even = [mark for mark in _DELIMITERS if len(lines) > 1 and _is_even(fields[mark])]
     parts_none = all(len(line) < 2 for line in fields[usual])
     return even[0] if len(even) == 1 and parts_none else ""
+
+
+def _parting_blanks(lines: list[str], scheme: Scheme) -> str:
+    """Return which blanks part each of *lines* into its pid, its link and as many columns more.
+
+    Empty if none do: neither a pid nor a link has a blank, but a title has.
+    """
+    for mark in _BLANKS:
+        first, *rest = _fields(lines, mark) or [[]]
+        body = rest if rest and not any(map(_LINK.fullmatch, first)) else [first, *rest]
+        width = len(body[0])
+        is_even = {len(fields) for fields in body} == {width} and len(first) in (width, width - 1)
+        if not is_even or width < 2:
+            continue
+        columns = columns_of([first, *rest], scheme, by_comma=False)
+        links = [fields[columns.url] for fields in body]
+        pids = {fields[columns.pid] for fields in body}
+        if any(word[-1:] in _DELIMITERS for word in {*links, *pids, *(line[0] for line in body)}):
+            continue
+        likely = [at for at in range(width) if at != columns.url and _are_ids(body, at)]
+        is_named = columns.has_header and not columns.is_guess
+        is_sure = is_named or width == 2 or likely == [columns.pid]
+        if is_sure and all(map(_LINK.fullmatch, links)) and not any("://" in pid for pid in pids):
+            return mark
+    return ""
+
+
+def _are_ids(lines: list[list[str]], at: int) -> bool:
+    """Return whether the column *at* looks like pids; as one, any word may be taken."""
+    return all(":" in fields[at] or "/" in fields[at] for fields in lines)
 
 
 def _is_even(lines: list[list[str]]) -> bool:

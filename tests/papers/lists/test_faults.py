@@ -177,7 +177,7 @@ def refusal(folder: Path, text: str) -> str:
 
 
 def test_a_list_without_a_good_line_is_refused(tmp_path):
-    told = refusal(tmp_path, f"{PID} {URL}\n" * 3)
+    told = refusal(tmp_path, f"{PID} On money {URL}\n{PID} Money {URL}\n{PID} On {URL}\n")
     assert told.startswith("list.tsv: none of its 3 lines can be asked for: line 1 and 2 more: ")
     assert "blanks where a tab should be" in told
 
@@ -187,7 +187,7 @@ def test_an_empty_list_is_refused(tmp_path):
 
 
 def test_only_the_first_lines_decide(tmp_path):
-    bad, good = f"{PID} {URL}\n", f"{PID}\t{URL}\n"
+    bad, good = f"{PID}\n", f"{PID}\t{URL}\n"
     assert "none of its first 100 lines" in refusal(tmp_path, bad * FIRST + good)
     path = tmp_path / "list.tsv"
     path.write_text(bad * (FIRST - 1) + good)

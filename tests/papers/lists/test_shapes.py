@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.papers.lists.listfiles import read
-from lafka.papers.lists.shapes import Shape, shape_of
+from lafka.papers.lists.shapes import ListOptions, Shape, shape_of
 from lafka.pids import SCHEMES
 
 SCHEME = SCHEMES["RePEc"]
@@ -90,7 +90,86 @@ def test_columns_of_a_list_without_a_right_link_are_parted(tmp_path: Path) -> No
     path.write_bytes(text.encode("cp1252"))
     assert shape_of(path.read_bytes(), ",", SCHEME).delimiter == ";"
     links = "RePEc:a:b:1 http://x.example/1;a\nRePEc:a:b:2 http://x.example/2;b\n"
-    assert not shape_of(links.encode(), "\t", SCHEME).delimiter
+    assert shape_of(links.encode(), "\t", SCHEME).delimiter == " "
+
+
+PAIRS = [(f"RePEc:a:b:{n}", f"https://a.example/{n},x.pdf") for n in range(1, 4)]
+BY_BLANKS = {
+    "one blank": ("{0} {1}\n", ""),
+    "blanks": ("{0}    {1}  \n", "pid url\n"),
+    "blanks that do not break": ("{0}\u00a0 {1}\n", ""),
+    "a fixed width": ("{0:<20}{2:<30}{1}\n", "Handle   Title of the paper   Full text\n"),
+    "the link first": ("{1} {0}\n", ""),
+    "write.table": ('"7{0}" "{0}" "On \\"it\\", all" "{1}"\n', '"pid" "title" "url"\n'),
+    "write.table, tabs": ('"7{0}"\t"{0}"\t"{1}"\n', '"pid"\t"url"\n'),
+    "write.table, commas": ('"7{0}","{0}","{1}"\n', '"pid","url"\n'),
+    "write.table, not quoted": ("7 {0} {1}\n", "pid url\n"),
+    "write.table, no row names": ('"{0}" "{1}"\n', '"pid" "url"\n'),
+    "write.table, pids as row names": ('"{0}" "{1}"\n', '"url"\n'),
+    "print": ("7  {0} {1}\n", "       pid        url\n"),
+}
+
+
+@pytest.mark.parametrize("name", ["l.txt", "l.csv"])
+@pytest.mark.parametrize("kind", BY_BLANKS)
+def test_columns_that_blanks_part_are_read_and_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str, name: str
+) -> None:
+    line, header = BY_BLANKS[kind]
+    path = tmp_path / name
+    path.write_text(header + "".join(line.format(*pair, f"On {pair[0]}") for pair in PAIRS))
+    with caplog.at_level(logging.WARNING):
+        assert lines_of(path) == [(*pair, None) for pair in PAIRS]
+    (told,) = caplog.messages
+    mark = {"write.table, tabs": "tab", "write.table, commas": "comma"}.get(kind, "blank")
+    usual = {"l.txt": "tab", "l.csv": "comma"}[name]
+    assert mark == usual or f"{mark}s" in told
+
+
+WORD = st.text("abcA1.:/;,-_", min_size=1, max_size=8)
+TITLE = st.lists(WORD, min_size=1, max_size=4).map(" ".join)
+
+
+@given(st.lists(st.tuples(TITLE, st.integers(1, 3)), min_size=1, max_size=6), st.booleans())
+def test_a_title_with_blanks_parts_no_list_with_tabs(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, int]], has_header: bool
+) -> None:
+    path = tmp_path_factory.mktemp("any") / "l.tsv"
+    head = "pid\ttitle\turl\n" if has_header else ""
+    lines = [f"RePEc:a:b:{n}\t{title}\thttps://a.example/{n}\n" for title, n in rows]
+    shape = shape_of((head + "".join(lines)).encode(), "\t", SCHEME)
+    assert shape.delimiter == ""
+    first = [f"RePEc:a:b:{n}\tOn it\thttps://a.example/{n}\n" for n in range(10, 20)]
+    path.write_text(head + "".join(first + lines))
+    assert [url for _, url, _ in lines_of(path)[10:]] == [f"https://a.example/{n}" for _, n in rows]
+
+
+@given(st.lists(st.tuples(TITLE, st.sampled_from([" ", "  "]), st.integers(1, 99)), min_size=2))
+def test_no_line_with_blanks_is_read_as_another_paper_or_link(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, int]]
+) -> None:
+    path = tmp_path_factory.mktemp("any") / "l.txt"
+    lines = [f"RePEc:a:b:{n}{by}{title}{by}https://a.example/{n}\n" for title, by, n in rows]
+    path.write_text("".join(lines))
+    for line in read(path, SCHEME):
+        number = rows[line.number - 1][2]
+        pair = f"RePEc:a:b:{number}", f"https://a.example/{number}"
+        assert line.futli is None or (str(line.futli.pid), line.futli.url) == pair
+
+
+def test_numbers_of_lines_are_no_pids() -> None:
+    lines = "1 10.1000/1 https://a.example/1\n2 10.1000/2 https://a.example/2\n"
+    assert shape_of(lines.encode(), "\t", SCHEME).delimiter == ""
+    named = shape_of(f"doi url\n{lines}".encode(), "\t", SCHEMES["any"])
+    assert (named.delimiter, named.columns.pid, named.columns.url) == (" ", 1, 2)
+
+
+@pytest.mark.parametrize("mark", "|.^,")
+def test_nothing_behind_a_closing_quote_is_left_out(tmp_path: Path, mark: str) -> None:
+    path = tmp_path / "l.txt"
+    path.write_text(f'RePEc:aaa:bbbbbb:1{mark}"https://a.example/1"x\n')
+    (line,) = read(path, SCHEME, options=ListOptions(delimiter=mark))
+    assert line.outcome == "bad-url"
 
 
 def test_a_character_may_lie_across_two_chunks(tmp_path: Path) -> None:
