@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from lafka.errors import NotHeld
 from lafka.index import tables
-from lafka.index.rows import STATES
+from lafka.index.rows import BACK, HELD, LOST, NEVER, PAGE, STATES, SUSPECT
 from lafka.index.search import COUNTED, MARKS, FoundPaper, Question, search
 from lafka.storage.outputs import in_bytes
 from lafka.urls.memento import link
@@ -74,6 +74,13 @@ def title_of(paper: FoundPaper) -> Markup:
     return Markup("").join(tags[one] if one in tags else visible(one) for one in parts)
 
 
+STATE_WORDS = {
+    HELD: "with a full text", BACK: "with a full text again", SUSPECT: "without one last time",
+    PAGE: "with a page where a full text was", LOST: "lost", NEVER: "that never had a full text",
+}  # fmt: skip
+"""The states of a link, as our pages say them behind a number of links."""
+
+
 class Pages:
     """Handlers of our pages of *site*."""
 
@@ -87,7 +94,7 @@ class Pages:
         self._made.filters.update(
             visible=visible, part=lambda text: quote(str(text), safe=""),
             size=lambda size: in_bytes(size or 0).replace(" ", "\xa0"), plain=plain, number=number,
-            when=when, title=title_of,
+            when=when, title=title_of, state=lambda word: STATE_WORDS.get(word, word),
         )  # fmt: skip
         self._made.globals["site"] = site
 

@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import quote
 
 import httpx
 import pytest
 
+from lafka.index.rows import STATES
 from lafka.warc.errors import BadWarc
+from lafka.web.pages import STATE_WORDS
 from tests.stores import START, Store, pdf
 from tests.web.served import Served, serving
 
@@ -178,3 +181,20 @@ def test_the_first_page_says_what_is_here(client: httpx.Client) -> None:
     told = client.get("/api/v1/summary").json()
     assert (told["papers"], told["papers_with_title"]) == (4, 3)
     assert sum(papers for _, papers, _ in told["archives"]) == 4
+
+
+def test_the_first_page_says_in_whole_words_what_became_of_links(tmp_path: Path) -> None:
+    store = Store(tmp_path / "archive")
+    store.put(store.fut(pdf("held"), pid="RePEc:abc:wpaper:1", futli="http://x.example/1.pdf"))
+    other = {"pid": "RePEc:abc:wpaper:2", "futli": "http://x.example/2", "label": "supplement"}
+    store.put(store.fut(pdf("a form"), **other))
+    with serving(store, tmp_path / "withheld") as served:
+        home, paper, host = (
+            httpx.get(served.pages + path).text
+            for path in ("/", "/papers/RePEc:abc:wpaper:2", "/hosts/x.example")
+        )
+    assert '<a href="/search?state=never">1 that never had a full text</a>' in home
+    assert '<a href="/search?state=held">1 with a full text</a>' in home
+    assert ">that never had a full text<" in paper
+    assert ">that never had a full text<" in host
+    assert set(STATE_WORDS) == set(STATES)
