@@ -169,6 +169,23 @@ def test_texts_are_a_table_to_search(texts: Path) -> None:
     database.close()
 
 
+@pytest.mark.parametrize("args", [("futs",), ("text", "--all", "--csv")])
+def test_lines_without_a_title_are_told_until_there_is_an_index(
+    texts: Path, args: tuple[str, ...]
+) -> None:
+    told = [
+        f"without a title: {lines}; titles are in the index, which lafka index makes and brings"
+        " up to date"
+        for lines in ("3 lines", "1 line")
+    ]
+    assert told[0] in lafka(texts, *args).stderr.splitlines()
+    assert lafka(texts, "index").returncode == 0
+    assert "title" not in lafka(texts, *args).stderr
+    store = Store(texts / "archive", run="2")
+    store.put(store.fut(pdf(4), pid="RePEc:abc:wpaper:4"))
+    assert told[1] in lafka(texts, *args).stderr.splitlines()
+
+
 def test_texts_in_parquet_have_real_times(texts: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     lafka(texts, "text", "--series", "wpaper", "--parquet", "texts.parquet")
@@ -217,6 +234,6 @@ def test_a_terminal_shows_how_many_texts_are_read_and_what_failed_above_it(
     assert f"{ERASE}1 texts read | " in shown
     assert f"{ERASE}3 texts read | finishing texts.csv" in shown
     *failed, end, last = [line.rpartition(ERASE)[2] for line in shown.split("\n")]
-    assert [line.partition(":")[2][:7] for line in failed] == ["abc:wpa"]
+    assert [line.partition(":")[2][:7] for line in failed] == ["abc:wpa", " 3 line"]
     assert (end, last) == ("3 read, 1 without text, 1 of these could not be read", "")
     assert capsys.readouterr().out == ""

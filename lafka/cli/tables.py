@@ -23,7 +23,7 @@ from lafka.papers.archive.archives import StoredFut
 from lafka.papers.archive.copy_out import put_text_into
 from lafka.runs.sources import meant
 from lafka.runs.terminals import Terminal
-from lafka.storage.outputs import STDOUT
+from lafka.storage.outputs import STDOUT, counted
 
 if TYPE_CHECKING:
     from lafka.papers.archive.catalogue import Ended
@@ -74,9 +74,12 @@ class FutsCommand(ArchiveCommand):
             read = open_to_read(index) if index.exists() else None
             if read:
                 stack.callback(read.close)
+            unknown = 0
 
             def columns(fut: StoredFut) -> dict[str, Any]:
+                nonlocal unknown
                 found = read.execute(_TITLE, (str(fut.pid),)).fetchone() if read else None
+                unknown += found is None
                 named = Named.of(fut.pid)
                 title, year = found or (None, named.year)
                 path = os.path.relpath(fut.warc, archive.root)
@@ -84,6 +87,9 @@ class FutsCommand(ArchiveCommand):
                 return dict(zip(PAPER_COLUMNS, values, strict=True))
 
             yield columns
+            if unknown:
+                told = f"without a title: {counted(unknown, 'line')}; titles are in the index"
+                self.tell(f"{told}, which lafka index makes and brings up to date")
 
     def futs(self, args: list[str], opts: Namespace) -> Iterator[StoredFut]:
         """Yield the futs that *args* and *opts* mean; ``CallerError`` for what cannot be."""
@@ -98,8 +104,12 @@ class FutsCommand(ArchiveCommand):
 
     def wrong(self, error: Exception) -> None:
         """Tell of a paper that cannot be read; the others are given."""
-        print(error, file=sys.stderr)
+        self.tell(str(error))
         self.exitcode = 1
+
+    def tell(self, text: str) -> None:
+        """Write *text* to standard error."""
+        print(text, file=sys.stderr)
 
 
 def _row_of(fut: StoredFut) -> dict[str, Any]:
@@ -145,10 +155,9 @@ class TextCommand(FutsCommand):
                     sheets.write("texts", TEXT_COLUMNS, rows, opts)
         print(self._tally, file=sys.stderr)
 
-    def wrong(self, error: Exception) -> None:
-        """Tell of a paper that cannot be read, above the live line; the others are given."""
-        self._tally.say(str(error))
-        self.exitcode = 1
+    def tell(self, text: str) -> None:
+        """Write *text* to standard error, above the live line."""
+        self._tally.say(text)
 
     def _told(self, read: Iterable[FutText]) -> Iterator[FutText]:
         """Yield what is *read*, and say of what has no text."""
