@@ -256,14 +256,16 @@ def fetched_of(
     last = came.last
     url = bases.told(last.url) if last else want.url
     word, sentence = came.trouble
-    if word == "too-big":
+    answered = last.payload.status if last and last.payload else 0
+    if word == "too-big" and answered == 200:
         return Fetched(status=FileStatus.TOO_LARGE_FILE, url=url, trouble=sentence)
-    if last is None or last.payload is None or word or last.payload.status != 200:
+    if last is None or last.payload is None or word or answered != 200:
         if framing := _framing_trouble(last, word):
             status = FileStatus.TRANSFER_ENCODING_ERROR
             return Fetched(status=status, url=url, trouble=framing)
-        answered = f"HTTP status {last.payload.status}" if last and last.payload else "no answer"
-        return Fetched(status=_DOWNLOAD, url=url, trouble=sentence or answered)
+        if answered not in (0, 200):
+            sentence = f"HTTP status {answered}"
+        return Fetched(status=_DOWNLOAD, url=url, trouble=sentence or "no answer")
     try:
         with _answer(last) as (block, head):
             if isinstance(want, FetchBundle):

@@ -116,21 +116,22 @@ def test_what_came_otherwise_than_told_is_never_committed(site, archive):
         "5": chunked(body[:1000], body[1000:]),
         "6": in_turn(reply(other[: len(body)]), reply(body)),
         "7": chunked(body[:1000], end=b"zzz\r\n\r\n"),
+        "8": reply(b"<html>Log in</html>" * 1000, "text/html", status="403 Forbidden"),
     }
     urls = []
     for number, answer in replies.items():
         dataset = played(("f.txt", body), ("g.txt", b"good"), number=int(number))
         urls.append(site.play("zenodo", dataset))
         site.routes[file_target("zenodo", dataset, 0)] = answer  # type: ignore[assignment]
-    crawled(archive, site, urls, LAFKA_FILESET_TRIES=2)
+    crawled(archive, site, urls, LAFKA_FILESET_TRIES=2, LAFKA_FILESET_MAX_FILE="8K")
     assert statuses(archive) == {
         "1": "mismatch-md5", "2": "mismatch-size", "3": "empty-blob",
         "4": "error-platform-download", "5": "success", "6": "success",
-        "7": "transfer-encoding-error",
+        "7": "transfer-encoding-error", "8": "error-platform-download",
     }  # fmt: skip
     files = held(archive)
     assert {data for (_, _, path), data in files.items() if path == "f.txt"} == {body}
-    assert len([path for *_, path in files if path == "g.txt"]) == 7
+    assert len([path for *_, path in files if path == "g.txt"]) == 8
     assert len([path for *_, path in files if path == "f.txt"]) == 2
 
 
