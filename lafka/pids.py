@@ -100,10 +100,16 @@ class Scheme:
             return text
         return self.pid(text).text
 
-    def pid(self, text: str) -> Pid:
-        """The canonical pid that *text* means; BadPid, with the reason, where it means none."""
+    def plain_pid(self, text: str) -> Pid | None:
+        """The pid *text* where it is canonical and its parts are those of its path; else None."""
         if self.plain and self.plain.fullmatch(text):
             return Pid(text=text, path=text.replace(":", "/"))
+        return None
+
+    def pid(self, text: str) -> Pid:
+        """The canonical pid that *text* means; BadPid, with the reason, where it means none."""
+        if plain := self.plain_pid(text):
+            return plain
         pid = self.parse(text)
         if not pid.text:
             raise BadPid("an empty pid")

@@ -29,13 +29,18 @@ _BRACKETED = re.compile(r"\[[0-9A-Fa-f:.]+\](?::[0-9]*)?")
 _NOT_IN_HOST = re.compile(r"[\s<>\[\]^|%\\]")
 
 
+def is_plain(url: str) -> bool:
+    """Return whether *url*, as nearly all are, is ASCII and needs no second look."""
+    return len(url) <= LONGEST_URL // 4 and _PLAIN_URL.fullmatch(url) is not None
+
+
 def check_url(url: str) -> None:
     """BadUrl, with the reason, where *url* cannot be asked for as it stands.
 
     It can where it is absolute, http or https, with a host and a port that can exist, and
     without control characters. Spaces in the path or query are kept, as in a browser's bar.
     """
-    if len(url) <= LONGEST_URL // 4 and _PLAIN_URL.fullmatch(url):
+    if is_plain(url):
         return
     if (size := len(url.encode("utf-8", "surrogatepass"))) > LONGEST_URL:
         raise BadUrl(f"a URL of {size} bytes")

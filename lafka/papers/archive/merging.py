@@ -123,16 +123,16 @@ def _suwafs(
     source: Archive, target: Archive | None, warc: Path
 ) -> tuple[Suwaf, Suwaf | None] | MergedPaper:
     """The suwafs of a paper in *source* and, where it is there, in *target*; or why it is left."""
-    name = warc.relative_to(source.root / "warc").as_posix()
+    pid = None
     try:
         pid = source.pid_at(warc)
-        name = str(pid)
         theirs = Suwaf.load(source.suwaf_path(pid), pid)
         if theirs is None:
             raise NotHeld(f"{source.warc_path(pid)}: it has no suwaf; recover or rebuild it there")
         return theirs, Suwaf.load(target.suwaf_path(pid), pid) if target else None
     except (LafkaError, WarcError) as error:
-        return MergedPaper(pid=name, result=LEFT, problem=str(error))
+        name = pid or warc.relative_to(source.root / "warc").as_posix()
+        return MergedPaper(pid=str(name), result=LEFT, problem=str(error))
 
 
 def _is_same(ours: Suwaf, theirs: Suwaf) -> bool:
@@ -148,10 +148,13 @@ def _merged(theirs: Suwaf, source: Archive, warc: Path, paper: PaperWarc) -> Ste
         yield from paper.recovering()
         yield from paper.reading_contents()
         before = paper.suwaf.copy()
-        records = [*_committed(volume, theirs)]
-        is_longer = _goes_on(paper, theirs, records, volume.path)
         group = RecordGroup(paper.contents, files)
-        if is_longer:
+        # Of a paper that is new every byte is taken, and its headers are read with what was taken.
+        records = [*_committed(volume, theirs)] if before.end else []
+        is_longer = not before.end or _goes_on(paper, theirs, records, volume.path)
+        if not before.end:
+            group.copy_to(theirs.end, volume.path)
+        elif is_longer:
             for record in records:
                 if record.offset >= paper.contents.end:
                     group.copy(record)
@@ -159,6 +162,9 @@ def _merged(theirs: Suwaf, source: Archive, warc: Path, paper: PaperWarc) -> Ste
             CaptureMerge(paper, group, records).plan()
         if group.pieces:
             yield from paper.copying(group, believed=bool(theirs.chain))
+            if not before.end and theirs.chain not in ("", paper.contents.chain_text):
+                paper.cut_off(0)
+                raise BadWarc(volume.path, "its record headers are not as they were")
             if is_longer and paper.suwaf.futlis != theirs.futlis:
                 paper.cut_off(before.end)
                 raise BadSuwaf(source.suwaf_path(theirs.pid), "not what its WARC says")

@@ -229,7 +229,7 @@ class FleetInput(GroupMember):
             self._go_on()
         except (BrokerTrouble, self._kafka.KafkaException) as error:
             self._join = None  # it is begun again when a broker answers
-            logger.info("Kafka: %s", error)
+            logger.info("Kafka: %s; it is asked again", error)
             self._ending.wait(_POLL)
         except StorageTrouble as error:
             self._failed(error)  # type: ignore[arg-type]
@@ -317,9 +317,14 @@ class FleetInput(GroupMember):
         """Return whether each line of *partitions* is known to have its outcome."""
         lines = self._fleet.lines
         places = [self._kafka.TopicPartition(lines, number) for number in partitions]
+        try:
+            committed = self._consumer.committed(places, _ANSWER)
+        except self._kafka.KafkaException as error:
+            sentence = f"no broker has said within {_ANSWER:.0f} seconds how far {lines} is done"
+            raise BrokerTrouble(sentence) from error
         return all(
             place.offset >= (self._reader.end(lines, place.partition) or place.offset)
-            for place in self._consumer.committed(places, _ANSWER)
+            for place in committed
         )
 
     def _given(self, partition: int, message: Any, times: OutcomeTimes) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 from typing import Any
 
-from lafka.papers.lists.futlis import RESOLVERS, Line, Shard, shard_of
+from lafka.papers.lists.futlis import RESOLVERS, Line, Shard, shard_of_line
 
 DAY = 86_400
 LARGEST = 20
@@ -51,24 +51,30 @@ class HostCounts:
     """
 
     lines: int = 0
-    asked: int = 0
     by_hash: Counter[int] = field(default_factory=Counter)
-    resolvers: Counter[str] = field(default_factory=Counter)
     shards: list[int] = field(default_factory=list)
 
     @classmethod
     def count(cls, lines: Iterable[Line], shards: int = 0) -> HostCounts:
         counts = cls(shards=[0] * shards)
+        by_hash = counts.by_hash
         for line in lines:
             counts.lines += 1
             if host := line.host:
-                counts.asked += 1
-                counts.by_hash[hash(host)] += 1
-                if host in RESOLVERS:
-                    counts.resolvers[host] += 1
-                if shards and line.futli:
-                    counts.shards[shard_of(line.futli.url, line.futli.pid.text, shards)] += 1
+                by_hash[hash(host)] += 1
+                if shards:
+                    counts.shards[shard_of_line(line, shards)] += 1
         return counts
+
+    @property
+    def asked(self) -> int:
+        return self.by_hash.total()
+
+    @property
+    def resolvers(self) -> dict[str, int]:
+        """The lines at resolvers, those of the largest first."""
+        found = {host: self.by_hash[hash(host)] for host in sorted(RESOLVERS)}
+        return {host: found[host] for host in sorted(found, key=lambda h: -found[h]) if found[host]}
 
     def largest(self, lines: Iterable[Line]) -> list[tuple[str, int]]:
         """Return the largest hosts and their lines; *lines* is the list once more, for names."""
@@ -179,7 +185,7 @@ class CrawlPlan:
             "asked": self.counts.asked,
             "hosts": forecast.hosts,
             "largest": _hosts(dict(self.largest)),
-            "resolvers": _hosts(dict(self.counts.resolvers.most_common())),
+            "resolvers": _hosts(self.counts.resolvers),
             "days": [
                 {"workers": n, **dict(zip(names, map(_rounded, of_workers[n]), strict=True))}
                 for n in self.workers

@@ -28,7 +28,7 @@ from urllib.parse import quote
 from lafka.errors import BadPid, BadUrl, HopelessList
 from lafka.papers.lists.futlis import Futli, Line
 from lafka.pids import Pid, Scheme
-from lafka.urls import check_url
+from lafka.urls import check_url, is_plain
 
 TITLE_MAX = 500
 """Characters of a title that are read."""
@@ -169,6 +169,7 @@ class ColumnRows:
         self._split_record = self._split if self._strict else _csv_splitter(mark)
         self._columns = columns
         self._left = columns.above + columns.has_header
+        self._is_simple = not self._strict and not columns.names
         self._header = ""
         self._is_blank = mark in (WORDS, RUNS)
         self.may_go_on = columns.has_header and columns.width > 2 and not self._is_blank
@@ -185,6 +186,9 @@ class ColumnRows:
         if text == self._header and self._columns.has_header:
             return None
         self._header = self._header or "-"
+        if self._is_simple and '"' not in text and text.count("\t") == 1:
+            pid, _, url = text.partition("\t")
+            return ListRow(pid, url)
         split = self._split_record if "\n" in text else self._split
         return self._checked(self._columns, split(text))
 
@@ -317,6 +321,9 @@ def _as_escapes(text: str) -> str:
 
 def verdict(number: int, row: ListRow, scheme: Scheme) -> Line:
     """The line that *row* makes, a pid of *scheme* and a URL, or what is wrong with it."""
+    if not any(row[2:]) and (plain := scheme.plain_pid(row.pid)) and _is_asked_as_is(row.url):
+        futli = Futli(pid=plain, url=row.url, as_written=row.url)
+        return Line(number=number, pid_text=row.pid, url_text=row.url, futli=futli)
     url = _as_escapes(row.url.strip(" \t\r\n"))
     others: Mapping[str, str] = row.others
     if others:
@@ -340,6 +347,11 @@ def verdict(number: int, row: ListRow, scheme: Scheme) -> Line:
         problem=problem,
         others=others,
     )
+
+
+def _is_asked_as_is(url: str) -> bool:
+    """Return whether *url*, as nearly all do, is what is asked for, without a look at its parts."""
+    return is_plain(url) and "doi.org/" not in url[:20]
 
 
 def _pid(row: ListRow, scheme: Scheme) -> Pid:

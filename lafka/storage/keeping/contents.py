@@ -201,6 +201,12 @@ class RecordGroup:
         last.end = record.end
         return self._place(record.id, record.header, record.length)
 
+    def copy_to(self, end: int, path: Path) -> None:
+        """Plan all bytes before *end* of the WARC at *path*, whose records are read back later."""
+        whole = Copy(self.files, path, 0)
+        self.end = whole.end = end
+        self.pieces = [whole] if end else []
+
     def add(self, record: Record) -> PlannedRecord:
         """Plan a record that is made here."""
         head, *rest = record.pieces()

@@ -54,3 +54,18 @@ def test_whatever_the_name_the_url_can_be_asked_for(name: str) -> None:
         if url := resolved(lead + name):
             check_url(url)
             assert url.isascii()
+
+
+@given(
+    st.sampled_from(
+        ["RePEc:abc:wpaper:1", "repec:Abc:w:1", " RePEc:abc:w:1", "RePEc:abc:w", "x\udcff"]
+    )
+    | st.text(alphabet="RePEc:ab1./ \u200b", max_size=20),
+    st.sampled_from(["http://h.example/1.pdf", "https://doi.org/doi:10.1/x", " http://h.example/ "])
+    | st.text(alphabet="htps:/.@ é-_x\udcff", max_size=20).map("http://h.example".__add__),
+)
+def test_a_plain_row_has_the_verdict_of_any_other(pid: str, url: str) -> None:
+    plain = verdict(7, ListRow(pid, url), SCHEMES["RePEc"])
+    other = verdict(7, ListRow(pid, url, others={"title": ""}), SCHEMES["RePEc"])
+    assert plain == other
+    assert repr(plain.futli) == repr(other.futli)  # what is not compared, too
