@@ -6,20 +6,22 @@ import json
 import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
+from textwrap import wrap
 from typing import Any
 
 from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument, printable
 from lafka.papers.crawling.arguments import FutliArguments, scheme_of
-from lafka.papers.lists.forecasts import CrawlPlan, CrawlSpeed, HostCounts
+from lafka.papers.lists.forecasts import DAY, CrawlPlan, CrawlSpeed, HostCounts
 from lafka.storage.outputs import in_bytes
 
 _RATE = re.compile(r"(\d+(?:\.\d+)?)/([smhd])")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": DAY}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([kMGT]?)")
 _BYTES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 SHOWN = 5
 """Hosts that are shown to people; ``--json`` has twenty."""
+COLUMNS = 100
 WORTH = 0.1
 """The share of the time that a second worker has to save before it is advised."""
 
@@ -54,7 +56,7 @@ class PlanCommand(ArchiveCommand):
         counts = HostCounts.count(arguments.lines(scheme), shards)
         largest = counts.largest(arguments.lines(scheme))
         plan = CrawlPlan(counts=counts, largest=largest, speed=speed, workers=workers).as_json()
-        print(json.dumps(plan) if opts.json else "\n".join(_shown(plan, args[0])))
+        print(json.dumps(plan) if opts.json else "\n".join(_shown(plan, args[0], speed)))
 
 
 def _speed(opts: Namespace) -> CrawlSpeed:
@@ -90,7 +92,7 @@ def _shards(text: str) -> int:
     return int(text)
 
 
-def _shown(plan: Mapping[str, Any], name: str) -> Iterator[str]:
+def _shown(plan: Mapping[str, Any], name: str, speed: CrawlSpeed) -> Iterator[str]:
     yield f"{plan['lines']:,} lines, {plan['asked']:,} to be asked for at {plan['hosts']:,} hosts"
     for title, hosts in (("largest", plan["largest"][:SHOWN]), ("resolvers", plan["resolvers"])):
         if hosts:
@@ -108,29 +110,37 @@ def _shown(plan: Mapping[str, Any], name: str) -> Iterator[str]:
         spans = "".join(f"{_span(row[name]):>13}" for name in ("50", "90", "99", "100"))
         workers = f"{row['workers']} worker{'s' if row['workers'] > 1 else ''}"
         yield f"{workers:12}{spans}"
-    yield from _advice(plan, name)
+    for sentence in _advice(plan, name, speed):
+        yield from wrap(sentence, COLUMNS, break_long_words=False, break_on_hyphens=False)
 
 
-def _advice(plan: Mapping[str, Any], name: str) -> Iterator[str]:
-    """Yield the two sentences on what would save time, and what to do."""
-    saves = plan["saves"]
-    second, agreed = saves["second_worker"], saves["twelve_hosts_at_four"]
+def _advice(plan: Mapping[str, Any], name: str, speed: CrawlSpeed) -> Iterator[str]:
+    """Yield the two sentences on what would save time and why, and what to do."""
+    second, agreed = plan["saves"]["second_worker"], plan["saves"]["twelve_hosts_at_four"]
+    whole, largest = plan["one_worker"], plan["largest"][0]
+    alone = round(largest["lines"] / speed.lines_of_host / DAY, 6)
     yield (
-        f"A second worker would save {_span(second)}; four requests a second, if the twelve"
-        f" largest hosts allow them, would save {_span(agreed)}."
+        f"A second worker would save {_saved(second)} of {_span(whole)}: one stores"
+        f" {speed.per_worker:g} lines a second, and {printable(largest['host'])} alone takes"
+        f" {_span(alone)}, whoever asks."
     )
-    whole = plan["one_worker"]
     if second >= WORTH * whole and second >= agreed:
-        yield f"Share the list: -a input={name} -a shard=0/2 on one machine, 1/2 on the other."
+        advice = f"share the list, -a input={name} -a shard=0/2 on one machine, 1/2 on the other."
     elif agreed >= WORTH * whole and whole > 1:
-        yield f"Stay with one machine, and write to the largest hosts: {name} waits for them."
+        advice = "stay with one machine, and write to the largest hosts."
     else:
-        yield f"Stay with one machine: lafka crawl futli -a input={name}"
+        advice = f"stay with one machine, lafka crawl futli -a input={name}"
+    allowed = "Four requests a second, if the twelve largest hosts allow them, would save"
+    yield f"{allowed} {_saved(agreed)}: {advice}"
+
+
+def _saved(days: float) -> str:
+    return _span(days) if days * DAY >= 1 else "nothing"
 
 
 def _span(days: float) -> str:
-    seconds = days * 86_400
-    for size, unit in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
+    seconds = days * DAY
+    for size, unit in ((DAY, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= size:
             return f"{seconds / size:.1f} {unit}"
     return f"{seconds:.1f} seconds"

@@ -26,20 +26,24 @@ def test_a_plan_is_a_table_and_two_sentences(folder):
     assert lines[3].startswith("fullest shard: ")
     assert lines[5].split() == ["1", "worker", "52.5", "seconds", "1.6", "minutes", "1.7",
                                 "minutes", "1.7", "minutes"]  # fmt: skip
-    assert lines[-2].startswith("A second worker would save 0.0 seconds; four requests a second")
-    assert lines[-1] == "Stay with one machine: lafka crawl futli -a input=list.tsv"
-    assert max(map(len, lines)) <= 130
+    assert " ".join(lines[-4:]) == (
+        "A second worker would save nothing of 1.7 minutes: one stores 40 lines a second, and"
+        " h0.example alone takes 1.7 minutes, whoever asks."
+        " Four requests a second, if the twelve largest hosts allow them, would save 1.5 minutes:"
+        " stay with one machine, lafka crawl futli -a input=list.tsv"
+    )
+    assert max(map(len, lines)) <= 100
     assert [path.name for path in folder.iterdir()] == ["list.tsv"]
 
 
 def test_a_second_worker_is_advised_where_it_helps(folder):
     done = called("plan", "list.tsv", "--per-worker", "0.01", folder=folder)
-    assert "-a shard=0/2" in done.stdout.splitlines()[-1]
+    assert "-a shard=0/2" in " ".join(done.stdout.split())
 
 
 def test_a_letter_is_advised_where_it_helps(folder):
     done = called("plan", "list.tsv", "--rate", "1/h", folder=folder)
-    assert "write to the largest hosts" in done.stdout.splitlines()[-1]
+    assert "write to the largest hosts" in " ".join(done.stdout.split())
 
 
 def test_all_numbers_come_as_json(folder):

@@ -140,10 +140,11 @@ def put(fleet: Fleet, lines: Iterable[Line], scheme: Scheme, since: str = "") ->
     return count
 
 
-_SENDING = {
+_SENDING: dict[str, Any] = {
     "message.timeout.ms": "60000",  # as a person waits for the command
     "linger.ms": "100",  # else each of many partitions sends a few lines at a time
     "queue.buffering.max.messages": "20000",
+    "delivery.report.only.error": True,
 }
 
 

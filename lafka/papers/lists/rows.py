@@ -322,8 +322,8 @@ def _as_escapes(text: str) -> str:
 def verdict(number: int, row: ListRow, scheme: Scheme) -> Line:
     """The line that *row* makes, a pid of *scheme* and a URL, or what is wrong with it."""
     if not any(row[2:]) and (plain := scheme.plain_pid(row.pid)) and _is_asked_as_is(row.url):
-        futli = Futli(pid=plain, url=row.url, as_written=row.url)
-        return Line(number=number, pid_text=row.pid, url_text=row.url, futli=futli)
+        asked = Futli(pid=plain, url=row.url, as_written=row.url)
+        return Line(number=number, pid_text=row.pid, url_text=row.url, futli=asked)
     url = _as_escapes(row.url.strip(" \t\r\n"))
     others: Mapping[str, str] = row.others
     if others:
