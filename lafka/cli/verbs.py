@@ -82,11 +82,6 @@ VERBS = {
             "lafka finders --from-archive --by host",
         ),
     ),
-    "fut": Verb(
-        "fut",
-        "Write the full text of a paper to stdout or a file; of many into a folder",
-        ("lafka fut RePEc:abc:wpaper:1 -o paper.pdf", "lafka fut --all --into papers"),
-    ),
     "fleet": Verb(
         "fleet",
         "Put a list on Kafka for a fleet of crawls, and tell how far they are",
@@ -94,6 +89,11 @@ VERBS = {
             "lafka fleet status kafka://localhost/crawl",
             "lafka fleet put list.tsv kafka://localhost/crawl --copies 1",
         ),
+    ),
+    "fut": Verb(
+        "fut",
+        "Write the full text of a paper to stdout or a file; of many into a folder",
+        ("lafka fut RePEc:abc:wpaper:1 -o paper.pdf", "lafka fut --all --into papers"),
     ),
     "futlis": Verb(
         "obi",

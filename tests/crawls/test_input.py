@@ -51,6 +51,16 @@ def test_a_list_of_any_format(site: SmallSite, tmp_path: Path, name: str) -> Non
     assert got == {p.pid: p.outcome for p in site.papers}
 
 
+def test_what_is_assumed_of_a_list_is_said_once(site: SmallSite, tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text(site.list().replace("\t", "  "))
+    run = crawl(tmp_path / "a", tmp_path / "list.txt")
+    assert run.code == 0
+    (told,) = [line for line in run.log.splitlines() if "read as it seems to be" in line]
+    assert "WARNING" in told
+    assert told.endswith("list.txt: read as it seems to be: blanks part its columns")
+    assert len(outcomes(tmp_path / "a")[0]) == len(site.papers)
+
+
 def test_a_bad_line_ends_in_its_outcome_and_the_rest_goes_on(
     site: SmallSite, tmp_path: Path
 ) -> None:

@@ -117,7 +117,7 @@ class FutliArguments:
 
     def look(self, scheme: Scheme, *, at_lines: bool) -> None:
         """``BadList`` where the list cannot be opened, or *at_lines*: its first are all bad."""
-        lines = self.lines(scheme)
+        lines = self.lines(scheme, is_quiet=True)  # a crawl that begins tells it
         try:
             if at_lines and Path(self.input).is_file():  # of a pipe nothing can be read twice
                 refuse_all_bad(self.input, lines, scheme)
@@ -130,18 +130,26 @@ class FutliArguments:
         scheme: Scheme,
         seen: Callable[[bytes], object] = len,
         passed: Callable[[bytes], object] = len,
+        *,
+        is_quiet: bool = False,
     ) -> Iterator[Line]:
         """The lines of the list; ``BadList`` at once where it cannot be opened.
 
         *seen* is called with the bytes of the file as they are read, *passed* with each comment and
-        header. ``BadArgument`` for a fleet.
+        header. *is_quiet*: nothing is said of its shape. ``BadArgument`` for a fleet.
         """
         if self.is_fleet:
             raise BadArgument("a fleet is no list: name a file, or - for standard input")
         # Unbuffered: Python aborts where a thread holds the lock of sys.stdin at the end.
         stdin = cast("BinaryIO", FileIO(0, closefd=False)) if self.input == "-" else None
         return listfiles.read(
-            self.input, scheme, stdin=stdin, seen=seen, passed=passed, options=self.options
+            self.input,
+            scheme,
+            stdin=stdin,
+            seen=seen,
+            passed=passed,
+            options=self.options,
+            is_quiet=is_quiet,
         )
 
     def archive(self) -> Archive:

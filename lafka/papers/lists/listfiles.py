@@ -148,13 +148,15 @@ _FOUND = ListOptions()
 class _Form(NamedTuple):
     """The form of a list before it is read; ``mark`` is None where its name does not show it.
 
-    ``passed`` is called with each comment and header that is read over.
+    ``passed`` is called with each comment and header that is read over; ``is_quiet``: what is odd
+    is not told.
     """
 
     mark: str | None
     scheme: Scheme
     options: ListOptions
     passed: Callable[[bytes], object]
+    is_quiet: bool
 
 
 def read(
@@ -165,12 +167,13 @@ def read(
     seen: Callable[[bytes], object] = len,
     passed: Callable[[bytes], object] = len,
     options: ListOptions = _FOUND,
+    is_quiet: bool = False,
 ) -> Iterator[Line]:
     """The lines of the list *source* (``-``: standard input), each with its verdict.
 
     *seen* is called with the bytes of the file as they are read, with all of them by the end,
     *passed* with each comment and header, which are no lines of the list. *options* say what is
-    not to be found by its first bytes.
+    not to be found by its first bytes. *is_quiet*: what was found there is not told.
 
     The list is opened at once, and closed when the iterator ends or is closed. BadList, at
     once: it is missing, a folder, not readable, or a document of some program; while reading: a
@@ -179,7 +182,7 @@ def read(
     """
     if str(source) == "-":
         chunks = _chunks(stdin or sys.stdin.buffer, seen)
-        return _read("standard input", chunks, None, _Form(None, scheme, options, passed))
+        return _read("standard input", chunks, None, _Form(None, scheme, options, passed, is_quiet))
     path = Path(source)
     try:
         # Closed by the iterator, which outlives this function.
@@ -188,7 +191,7 @@ def read(
         raise BadList(f"{path}: {reason(error)}") from None
     try:
         mark, gzipped = _format(path)
-        form = _Form(mark, scheme, options, passed)
+        form = _Form(mark, scheme, options, passed, is_quiet)
         return _read(str(path), _chunks(stream, seen), stream, form, gzipped=gzipped)
     except BaseException:
         stream.close()
@@ -240,7 +243,7 @@ def _shaped(name: str, chunks: Iterator[bytes], form: _Form) -> tuple[Iterator[b
         shape = shape_of(head[:HEAD], mark, form.scheme, form.options)
     except HopelessList as error:
         raise HopelessList(f"{name}: {error}") from None
-    if odd := str(shape):
+    if (odd := str(shape)) and not form.is_quiet:
         logger.warning("%s: read as it seems to be: %s", name, odd)
     rows = ColumnRows(shape.delimiter or mark, shape.columns) if mark else Jsonl()
     data = shape.lines_of(chain([head], chunks))
