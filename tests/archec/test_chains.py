@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -146,10 +145,6 @@ def put_between(home: Home) -> None:
     head, *_, end = home.journal(START)
     lines = [{**head, "gathering": START + 9, "after": {}}, end]
     journal(home, START + 9).write_bytes(chained(lines))
-
-
-def of_another(home: Home) -> None:
-    shutil.copyfile(journal(home, START + DAY), journal(home))
 
 
 @pytest.mark.parametrize(

@@ -224,6 +224,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
 def test_a_sound_store_has_no_problem(home: Home) -> None:
     assert check(home) == []
     assert check(home, quick=True) == []
+    assert check(home, PAPER.format(0)) == []
 
 
 @pytest.mark.parametrize(("damage", "code"), DAMAGES.values(), ids=DAMAGES)

@@ -204,21 +204,6 @@ def test_a_dry_run_writes_nothing_before_the_first_run_or_after(operator):
 PAGE = b"<html><head><title>503</title></head><body>Service Unavailable</body></html>\n"
 
 
-def test_nine_files_that_became_an_error_page_lose_nothing_and_end_with_3(operator):
-    operator.home.put({f"abc/wpaper/{n}.rdf": template(n) for n in range(20)})
-    operator.gets("tobi")
-    operator.home.put({f"abc/wpaper/{n}.rdf": PAGE for n in range(9)})
-    for _ in range(2):
-        done = operator.gives("tobi")
-        told = json.loads(done.stdout)
-        assert (done.returncode, told.get("deletion", 0), told["same"]) == (3, 0, 11)
-        assert (told["problems"], told["withheld"]) == ({"no-template": 9}, {"abc": 9})
-        assert "9 losses of abc are withheld; --accept-losses abc" in done.stderr
-    (told,) = operator.lines("tobi", "--accept-losses", "abc")
-    assert (told["deletion"], told["problems"]) == (9, {"no-template": 9})
-    assert operator.lines("tobi")[0]["same"] == 11
-
-
 def test_a_lost_database_is_made_again(operator):
     operator.gets("tobi")
     before = operator.home.walk()

@@ -357,32 +357,6 @@ def test_a_second_run_at_once_is_refused_and_arguments_are_checked(home):
     assert fobi_lines(home) == []
 
 
-def test_a_crawl_that_is_killed_is_taken_up_by_the_next(home):
-    with Server((HOST,)) as site:
-        at = site.at(HOST)
-        urls = [f"{at}/{n}.pdf" for n in range(12)]
-        site.routes |= {f"/{n}.pdf": as_pdf(pdf(str(n))) for n in range(12)}
-        put(home, *urls)
-        site.pause_after(8)
-        with starts.Popen(command(home), cwd=ROOT, stderr=subprocess.DEVNULL) as process:
-            assert site.paused.wait(LIMIT)
-            process.kill()
-        site.resume()
-        # A page that is another one at each visit: what was captured before the kill stays.
-        site.routes |= {f"/{n}.pdf": as_pdf(pdf(f"{n} later")) for n in range(12)}
-        assert list((home.archive / "raw").iterdir())
-        run = crawl(home, LAFKA_REFRESH_MIN=30, LAFKA_REFRESH_MAX=365)
-        assert "Recovered the run " in run.run.log
-        lines = [line for line in fobi_lines(home) if line["e"] == "appearance"]
-        assert sorted(line["id"] for line in lines) == sorted(urls)
-        store = ObiStore(home.archive)
-        data = {line["id"]: store.read(line["tist"], line["id"]) for line in lines}
-        before = [url for n, url in enumerate(urls) if data[url] == pdf(str(n))]
-        assert len(before) >= 6
-        assert all(data[url] in (pdf(str(n)), pdf(f"{n} later")) for n, url in enumerate(urls))
-        sound(home)
-
-
 def test_recover_takes_up_what_a_killed_crawl_left(home):
     with Server((HOST,)) as site:
         at = site.at(HOST)

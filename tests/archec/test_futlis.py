@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lafka.archec import redif
 from lafka.archec.gather.found_templates import Spool
-from lafka.archec.serve.futlis import FutliChoice, FutliList, lines_of, tsv
-from lafka.errors import BadSource, StorageTrouble
+from lafka.archec.serve.futlis import FutliChoice, FutliList, tsv
+from lafka.errors import StorageTrouble
 from lafka.papers.lists import listfiles
 from lafka.pids import SCHEMES
 from tests import starts
@@ -188,17 +187,6 @@ def test_a_torn_source_gives_what_it_has_and_is_not_whole(data: Path) -> None:
         assert [line.futli for line in found] == [line[1] for line in EXPECTED[:2]]
     assert not found.whole
     assert [problem.code for problem in found.problems] == ["truncated"]
-
-
-def test_lines_are_made_of_files_from_anywhere() -> None:
-    [template] = redif.read(paper("1", "http://x.example/a b").encode())
-    made = lines_of(template.handle, template.files(), redif.Restrictions())
-    assert [line.futli for line in made] == ["http://x.example/a b", "http://x.example/ab"]
-
-
-def test_what_is_no_source_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadSource):
-        FutliList(tmp_path / "none", FutliChoice())
 
 
 def test_a_spool_says_it_where_there_is_no_room() -> None:

@@ -29,13 +29,11 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from lafka.archec.gather.tobis import Clocks
-from lafka.archec.gather.withdrawing import withdraw
 from lafka.archec.records.opening import open_records
 from lafka.archec.serve.queries import StoreHoldings
 from lafka.archec.store.folders import ObiStore
 from lafka.errors import KeeperError, NotHeld
-from lafka.urls.addresses import LONGEST, Elsewhere, HeldFile, Withdrawn
+from lafka.urls.addresses import LONGEST, Elsewhere
 from lafka.web import answers
 from lafka.web import connections as gateways
 from lafka.web.connections import PatientProtocol
@@ -288,15 +286,6 @@ def test_a_range_of_something_else_is_not_sent(served: Served) -> None:
     known = served.web.get(target, headers={"If-None-Match": etag})
     assert [same.status_code, other.status_code, known.status_code] == [206, 200, 304]
     assert known.content == b""
-
-
-def test_a_memento_can_be_fetched_in_parts(served: Served) -> None:
-    target, parts, place = served.obi(BAR, FILES), [], 0
-    while place < len(PDF):
-        end = min(place + 100_000, len(PDF)) - 1
-        parts.append(served.web.get(target, headers={"Range": f"bytes={place}-{end}"}).content)
-        place = end + 1
-    assert b"".join(parts) == PDF
 
 
 # TimeMaps, refipos, what this is -----------------------------------------------------------
@@ -587,21 +576,13 @@ def test_records_that_were_made_again_are_read(holdings: tuple[Home, StoreHoldin
     assert found.versions[-1].tist == FILES + 9 * DAY
 
 
-def test_what_was_taken_down_is_not_served(holdings: tuple[Home, StoreHoldings]) -> None:
+def test_a_file_that_was_emptied_is_told(holdings: tuple[Home, StoreHoldings]) -> None:
     home, made = holdings
-    store = ObiStore(home.archive)
-    place = store.path(FILES + DAY, PAGE)
+    place = ObiStore(home.archive).path(FILES + DAY, PAGE)
     place.chmod(0o644)
     place.write_bytes(b"")
     with pytest.raises(KeeperError, match="0 bytes, and not the 15 of its journal"):
         made.held(PAGE, FILES + DAY)
-    clocks = Clocks(now=lambda: 5, monotonic=lambda: 0.0)
-    with home.records(store) as records:
-        withdraw(store, records, PAGE, FILES + DAY, why="a court", run="r", clocks=clocks)
-    assert made.held(PAGE, FILES + DAY) == Withdrawn(why="a court")
-    other = made.held(PAGE, FILES)
-    assert isinstance(other, HeldFile)
-    assert other.size == 14
 
 
 def test_a_file_that_is_gone_is_told(holdings: tuple[Home, StoreHoldings]) -> None:

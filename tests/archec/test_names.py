@@ -115,12 +115,6 @@ def test_two_ids_never_share_a_name_nor_one_that_differs_by_case_alone(one, othe
         assert folded[0] != folded[1]
 
 
-def test_case_twins_share_no_name_on_a_disk_blind_to_case():
-    names = {Names.FOLDED.file_name(f"http://x.example/{name}").lower() for name in ("A", "a")}
-    assert len(names) == 2
-    assert Names.FOLDED.file_name("RePEc:nbr") == "%52e%50%45c%3Anbr"
-
-
 @pytest.mark.parametrize("count", [220, 221, 254, 255, 256, 300, 5000])
 def test_a_name_of_over_255_bytes_is_cut_and_marked(count):
     obi = "http:" + "x" * (count - 7)  # the colon takes three

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.archec.redif import decoded, with_line_feeds
 from lafka.archec.store import pages, texts
 
 TEMPLATE = (
@@ -16,16 +15,6 @@ TEMPLATE = (
     "File-URL: http://x.example/p/1\nFile-Format: application/pdf\nHandle: RePEc:ABC:wpaper:1\n"
 )
 TEXT = TEMPLATE.encode()
-
-
-def test_the_example_of_the_design():
-    stored = (TEMPLATE + "\n").replace("\n", "\r\n").encode("cp1252")
-    assert len(stored) == 161
-    found = texts.of_template(stored)
-    assert found.md5 == "d699a88a9b6eaead08ca956f149d066b"
-    assert found.sha256.startswith("81b474e9")
-    assert len(texts.template_text(stored)) == 154
-    assert found.text_sha256 == hashlib.sha256(TEXT).hexdigest()
 
 
 @pytest.mark.parametrize(
@@ -80,22 +69,6 @@ def test_the_text_of_a_text_is_itself(data):
     assert once.endswith(b"\n")
     if not any(line.startswith((b"#", b"\xef\xbb\xbf")) for line in once.split(b"\n")):
         assert texts.template_text(once) == once
-
-
-PIECES = [b"a", b" ", b"\t", b"\v", b"\f", b"\n", b"\r", b"\r\n", b"#", b"\xef\xbb\xbf", b"\xe9",
-          b"\xc3\xa9"]  # fmt: skip
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join))
-def test_the_text_is_what_d12_says_line_by_line(data):
-    text = with_line_feeds(decoded(data).text)
-    lines = text.split("\n")
-    if b"\xef\xbb\xbf" in data:
-        lines = [line.removeprefix("\ufeff") for line in lines]
-    kept = [line for line in lines if line[:1] != "#"]
-    while kept and not kept[-1].strip(" \t\v\f"):
-        kept.pop()
-    assert texts.template_text(data) == ("\n".join(kept) + "\n").encode()
 
 
 @given(st.binary(max_size=50), st.sampled_from([b"", b"\n", b" \n\n", b"#\n"]))

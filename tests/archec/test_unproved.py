@@ -128,6 +128,14 @@ def test_a_file_that_is_gone_loses_what_it_held_though_it_was_broken_before(home
     assert (report.counts["deletion"], report.withheld) == (1, {})
 
 
+def test_losses_that_are_accepted_are_believed(home):
+    home.tobi()
+    broken(home)
+    report = home.tobi(accepted=frozenset({"abc"}))
+    assert (report.counts["deletion"], report.problems) == (1, {"no-template": 1})
+    assert home.tobi().counts == {"same": 2}
+
+
 def test_a_dry_run_tells_the_same(home):
     home.tobi()
     broken(home)

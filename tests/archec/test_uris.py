@@ -1,10 +1,5 @@
 from __future__ import annotations
 
-import socket
-import threading
-from collections.abc import Iterator
-from urllib.parse import urlsplit
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -14,6 +9,7 @@ from w3lib.url import safe_url_string
 from lafka.archec.redif import uris
 from lafka.errors import BadUrl
 from tests import starts
+from tests.sites.server import Server
 
 
 @pytest.mark.parametrize(
@@ -189,32 +185,6 @@ def test_any_value_has_readings_or_is_refused(value: str) -> None:
     assert 1 <= len({reading.uri for reading in found}) == len(found) <= 2
 
 
-@pytest.fixture
-def request_lines() -> Iterator[tuple[int, list[bytes]]]:
-    """A server that keeps the first line of what it is asked, byte for byte."""
-    lines: list[bytes] = []
-    server = socket.create_server(("127.0.0.1", 0))
-
-    def serve() -> None:
-        while True:
-            try:
-                connection, _ = server.accept()
-            except OSError:
-                return
-            with connection, connection.makefile("rb") as stream:
-                lines.append(stream.readline())
-                while stream.readline().strip():
-                    pass
-                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    yield server.getsockname()[1], lines
-    server.shutdown(socket.SHUT_RDWR)
-    server.close()
-    thread.join()
-
-
 ASKED = [
     "/%7euser/a b.pdf?q=é&r=%2f#part",
     "/a/../b//c/./d",
@@ -224,23 +194,19 @@ ASKED = [
 ]
 
 
-def test_the_normal_form_is_what_scrapy_puts_on_the_wire(request_lines, tmp_path) -> None:
-    port, lines = request_lines
-    asked = [uris.normalise(f"http://127.0.0.1:{port}{tail}") for tail in ASKED]
-    spider = tmp_path / "asking.py"
-    spider.write_text(
-        "import scrapy\n"
-        "class Asking(scrapy.Spider):\n"
-        "    name = 'asking'\n"
-        f"    start_urls = {asked!r}\n"
-        "    custom_settings = {'ROBOTSTXT_OBEY': False, 'CONCURRENT_REQUESTS': 1,\n"
-        "        'TELNETCONSOLE_ENABLED': False, 'LOG_LEVEL': 'ERROR'}\n"
-        "    def parse(self, response): pass\n"
-    )
-    done = starts.verb("scrapy", "runspider", spider, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    wanted = set()
-    for uri in asked:
-        parts = urlsplit(uri)
-        wanted.add(f"GET {parts.path}{'?' + parts.query if parts.query else ''} HTTP/1.1\r\n")
-    assert {line.decode("ascii") for line in lines} == wanted
+def test_the_normal_form_is_what_scrapy_puts_on_the_wire(tmp_path) -> None:
+    with Server(("127.0.0.1",)) as site:
+        asked = [uris.normalise(f"{site.at('127.0.0.1')}{tail}") for tail in ASKED]
+        spider = tmp_path / "asking.py"
+        spider.write_text(
+            "import scrapy\n"
+            "class Asking(scrapy.Spider):\n"
+            "    name = 'asking'\n"
+            f"    start_urls = {asked!r}\n"
+            "    custom_settings = {'ROBOTSTXT_OBEY': False, 'CONCURRENT_REQUESTS': 1,\n"
+            "        'TELNETCONSOLE_ENABLED': False, 'LOG_LEVEL': 'ERROR'}\n"
+            "    def parse(self, response): pass\n"
+        )
+        done = starts.verb("scrapy", "runspider", spider, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert set(site.targets()) == {uri.removeprefix(site.at("127.0.0.1")) for uri in asked}

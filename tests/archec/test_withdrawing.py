@@ -63,15 +63,8 @@ def test_what_is_taken_down_is_said_in_a_journal_of_its_own(home: Home, tmp_path
     again.close()
 
 
-def test_the_gateway_says_so_and_the_check_is_content(home: Home) -> None:
+def test_the_check_is_content_with_what_was_emptied(home: Home) -> None:
     place = take_down(home, PAGE, AGAIN).place
-    store = ObiStore(home.archive)
-    holdings = StoreHoldings(store, lambda: open_records(store, "", read_only=True))
-    assert holdings.held(PAGE, AGAIN) == Withdrawn(why="a court")
-    older = holdings.held(PAGE, START + 9)
-    assert isinstance(older, HeldFile)
-    os.close(older.fd)
-    holdings.close()
     place.chmod(0o644)
     place.write_bytes(b"")
     place.chmod(0o444)
@@ -139,12 +132,6 @@ def test_what_cannot_be_taken_down(
     with pytest.raises(error, match=re.escape(said)):
         take_down(home, obi, tist, why)
     assert ObiStore(home.archive).journals() == journals
-
-
-def test_it_is_taken_down_once(home: Home) -> None:
-    take_down(home, PAGE, AGAIN)
-    with pytest.raises(BadArgument, match="is taken down already"):
-        take_down(home, PAGE, AGAIN)
 
 
 def test_an_operator_reports_and_takes_down(home: Home) -> None:

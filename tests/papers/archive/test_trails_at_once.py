@@ -76,9 +76,6 @@ def left(store: Store, what: tuple[str, int, int, int, bool]) -> TrailRecord:
     return TrailRecord(captures=[splap, fut], opened=opened)
 
 
-REOPENED = [("splap", 0), ("splap", 1), ("closes", 0), ("splap", 0)]
-
-
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @example([("splap", 0, number, 0, True) for number in (0, 1, 0)])
 @example(

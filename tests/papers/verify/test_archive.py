@@ -485,10 +485,6 @@ def shift(values: dict[str, Any]) -> None:
     entry["l"] -= 1
 
 
-def twin(writer: Writer) -> None:
-    store_again(writer)
-
-
 def info_without(name: str) -> Callable[[Writer], None]:
     def change(writer: Writer) -> None:
         body = b"software: x\r\nPaper-Id: RePEc:abc:wpaper:1\r\nFutli: http://x.example/9\r\n"

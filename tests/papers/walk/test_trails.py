@@ -1,5 +1,4 @@
 import pickle
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import permutations
@@ -31,7 +30,6 @@ from lafka.warc.format.sources import MemorySource
 SITE = "http://x.example"
 FUTLI = Futli(pid=SCHEMES["RePEc"].pid("RePEc:abc:wpaper:1"), url=f"{SITE}/abs/1")
 TIME = datetime(2026, 11, 20, 10, 11, 12, 500_000, tzinfo=UTC)
-Answer = Callable[[Ask], Capture]
 
 
 def answer(kind: bytes | None, status: int = 200, fields: bytes = b"") -> Payload:
