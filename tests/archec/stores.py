@@ -86,10 +86,12 @@ class Home:
         with self.records() as records:
             return walked(records)
 
+    def journal_path(self, tist: int = START) -> Path:
+        return self.archive / "journal" / f"{tist}.jsonl"
+
     def journal(self, tist: int) -> list[dict[str, Any]]:
         """The lines of a journal, without what proves them."""
-        path = self.archive / "journal" / f"{tist}.jsonl"
-        lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        lines = [json.loads(line) for line in self.journal_path(tist).read_text().splitlines()]
         return [
             {name: value for name, value in line.items() if name not in ("chain", "after")}
             for line in lines

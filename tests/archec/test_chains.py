@@ -18,7 +18,7 @@ from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import Journal, read, seals
 from lafka.errors import BadJournal
 from lafka.storage.drafts import NO_CHAIN, chained_lines, split_chain
-from tests.archec.stores import DAY, START, Home, template, unchain
+from tests.archec.stores import DAY, START, Home, unchain
 from tests.archec.test_damage import rebuild, rebuild_from_files
 
 FOBIS = START + 5
@@ -26,10 +26,8 @@ URL = "http://x.example/abc/0.pdf"
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
+def home(home: Home) -> Home:
     """Two gatherings of templates, and between them one of files with each kind of line."""
-    home = Home(tmp_path / "archec")
-    home.put({f"abc/wpaper/{n}.rdf": template(n) for n in range(3)})
     home.tobi()
     of_files(home)
     (home.data / "abc/wpaper/1.rdf").unlink()
@@ -43,7 +41,7 @@ def of_files(home: Home, tist: int = FOBIS) -> None:
     store.path(tist, URL).write_bytes(body)
     head = {"format": 1, "gathering": tist, "kind": "fobi", "source": None, "run": "r"}
     time = "2012-11-09T17:13:55Z"
-    Journal.begin(store.journal(tist), head, [
+    Journal.begin(store.tist.journal_path(), head, [
         {"e": "appearance", "id": URL, "md5": hashlib.md5(body).hexdigest(),
          "sha256": hashlib.sha256(body).hexdigest(), "length": len(body), "found": tist,
          "time": time, "way": [URL], "status": 200, "kind": "pdf", "etag": '"a"'},
@@ -53,10 +51,6 @@ def of_files(home: Home, tist: int = FOBIS) -> None:
     ]).close()  # fmt: skip
     with home.records() as records:
         catch_up(store, records)
-
-
-def journal(home: Home, tist: int = START) -> Path:
-    return home.archive / "journal" / f"{tist}.jsonl"
 
 
 def codes(home: Home) -> set[str]:
@@ -69,14 +63,14 @@ def seal(path: Path) -> str:
 
 def test_each_line_proves_all_before_it_and_each_journal_the_ones_before(home):
     chain = NO_CHAIN
-    for line in journal(home).read_bytes().splitlines(keepends=True):
+    for line in home.journal_path().read_bytes().splitlines(keepends=True):
         text, own = split_chain(line)
         assert own == hashlib.sha256(chain + text).digest()
         assert "chain" not in json.loads(text)
         chain = own
-    heads = [json.loads(journal(home, t).read_bytes().splitlines()[0])["after"]
+    heads = [json.loads(home.journal_path(t).read_bytes().splitlines()[0])["after"]
              for t in (START, FOBIS, START + DAY)]  # fmt: skip
-    ends = {str(tist): seal(journal(home, tist)) for tist in (START, FOBIS)}
+    ends = {str(tist): seal(home.journal_path(tist)) for tist in (START, FOBIS)}
     assert heads == [{}, {str(START): ends[str(START)]}, ends]
     assert codes(home) == set()
 
@@ -102,7 +96,7 @@ EDITS: dict[str, tuple[int, str, str]] = {
 @pytest.mark.parametrize(("tist", "old", "new"), EDITS.values(), ids=EDITS)
 @pytest.mark.parametrize("fold", [Home.tobi, rebuild, rebuild_from_files])
 def test_edits_of_the_same_length_are_seen_before_and_after_a_rebuild(home, tist, old, new, fold):
-    path = journal(home, tist)
+    path = home.journal_path(tist)
     text = path.read_text("utf-8")
     assert old in text
     path.write_text(text.replace(old, new, 1), "utf-8")
@@ -122,29 +116,29 @@ def chained(lines: list[dict[str, object]]) -> bytes:
 
 def written_anew(home: Home) -> None:
     """Somebody makes a sound journal of a changed one."""
-    lines = home.journal(START)
+    lines = home.START.journal_path()
     lines[1]["found"] = 1
-    journal(home).write_bytes(chained(lines))
+    home.journal_path().write_bytes(chained(lines))
 
 
 def without_chain(home: Home) -> None:
-    lines = home.journal(START)
-    journal(home).write_text("".join(f"{json.dumps(one)}\n" for one in lines), "utf-8")
+    lines = home.START.journal_path()
+    home.journal_path().write_text("".join(f"{json.dumps(one)}\n" for one in lines), "utf-8")
 
 
 def last_without_chain(home: Home) -> None:
     lines = home.journal(START + DAY)
-    journal(home, START + DAY).write_text("".join(f"{json.dumps(one)}\n" for one in lines))
+    home.journal_path(START + DAY).write_text("".join(f"{json.dumps(one)}\n" for one in lines))
 
 
 def gone(home: Home) -> None:
-    journal(home).unlink()
+    home.journal_path().unlink()
 
 
 def put_between(home: Home) -> None:
-    head, *_, end = home.journal(START)
+    head, *_, end = home.START.journal_path()
     lines = [{**head, "gathering": START + 9, "after": {}}, end]
-    journal(home, START + 9).write_bytes(chained(lines))
+    home.journal_path(START + 9).write_bytes(chained(lines))
 
 
 @pytest.mark.parametrize(
@@ -164,14 +158,14 @@ def test_a_store_of_before_gets_its_chain_at_its_first_gathering(home):
     assert codes(home) == set()
     home.tobi()
     tist = START + 2 * DAY
-    head = json.loads(journal(home, tist).read_bytes().splitlines()[0])
+    head = json.loads(home.journal_path(tist).read_bytes().splitlines()[0])
     digests = {
-        str(one): f"sha256:{hashlib.sha256(journal(home, one).read_bytes()).hexdigest()}"
+        str(one): f"sha256:{hashlib.sha256(home.journal_path(one).read_bytes()).hexdigest()}"
         for one in (START, FOBIS, START + DAY)
     }
     assert head["after"] == digests
     assert (codes(home), home.walk()) == (set(), before)
-    path = journal(home)
+    path = home.journal_path()
     path.write_bytes(path.read_bytes().replace(b'"found": 13', b'"found": 12', 1))
     assert codes(home) == {"broken-chain"}
     (home.archive / NAME).unlink()
@@ -181,7 +175,7 @@ def test_a_store_of_before_gets_its_chain_at_its_first_gathering(home):
 
 def test_a_gathering_without_a_chain_that_was_killed_ends_without_one(home):
     unchain(home.archive)
-    path = journal(home, START + DAY)
+    path = home.journal_path(START + DAY)
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:-1]))
     assert len(home.tobi().recovered) == 1
@@ -190,7 +184,7 @@ def test_a_gathering_without_a_chain_that_was_killed_ends_without_one(home):
 
 
 def test_what_recovery_adds_goes_on_with_the_chain(home):
-    path = journal(home, START + DAY)
+    path = home.journal_path(START + DAY)
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:-1]) + lines[-1][:40])
     (home.archive / NAME).unlink()
@@ -201,7 +195,7 @@ def test_what_recovery_adds_goes_on_with_the_chain(home):
 def test_a_failed_append_leaves_the_chain_as_it_was(home, monkeypatch):
     store, tist = ObiStore(home.archive), START + 9 * DAY
     head = {"format": 1, "gathering": tist, "kind": "tobi"}
-    one = Journal.begin(store.journal(tist), head)
+    one = Journal.begin(store.tist.journal_path(), head)
 
     def full(*_: object) -> None:
         raise OSError(28, "full")
@@ -217,14 +211,14 @@ def test_a_failed_append_leaves_the_chain_as_it_was(home, monkeypatch):
 
 @pytest.mark.parametrize("tists", [(START,), (FOBIS,), (START + DAY,), (START, FOBIS)])
 def test_a_journal_derived_from_files_stands_for_the_one_that_is_gone(home, tists):
-    named = {tist: seal(journal(home, tist)) for tist in tists}
+    named = {tist: seal(home.journal_path(tist)) for tist in tists}
     for tist in tists:
-        journal(home, tist).unlink()
+        home.journal_path(tist).unlink()
     (home.archive / NAME).unlink()
     rebuild_from_files(home)
     for tist in tists:
         if tist != START + DAY:  # nobody names the last one, which has no folder either
-            assert named[tist] in seals(journal(home, tist))
+            assert named[tist] in seals(home.journal_path(tist))
     assert codes(home) == set()
     home.tobi()
     assert codes(home) == set()
@@ -233,7 +227,7 @@ def test_a_journal_derived_from_files_stands_for_the_one_that_is_gone(home, tist
 def test_each_kind_has_its_own_chain_and_names_the_other(home):
     of_files(home, START + DAY + 5)
     home.tobi()
-    head = json.loads(journal(home, START + 2 * DAY).read_bytes().splitlines()[0])
+    head = json.loads(home.journal_path(START + 2 * DAY).read_bytes().splitlines()[0])
     assert set(head["after"]) == {str(START + DAY), str(START + DAY + 5)}
     with home.records() as records:
         assert {one.kind for one in records.gatherings()} == set(Kind)
@@ -247,8 +241,8 @@ CORRUPT: tuple[Callable[[bytes], bytes], ...] = (
 
 @pytest.mark.parametrize("change", CORRUPT)
 def test_a_chain_that_is_none_is_damage(home, change):
-    lines = journal(home).read_bytes().splitlines(keepends=True)
-    journal(home).write_bytes(lines[0] + change(lines[1]) + b"".join(lines[2:]))
+    lines = home.journal_path().read_bytes().splitlines(keepends=True)
+    home.journal_path().write_bytes(lines[0] + change(lines[1]) + b"".join(lines[2:]))
     (home.archive / NAME).unlink()
     with pytest.raises(BadJournal, match="line 2: "):
         home.tobi()

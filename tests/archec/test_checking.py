@@ -43,10 +43,6 @@ def place(home: Home, obi: str = ONE, tist: int = START) -> Path:
     return ObiStore(home.archive).path(tist, obi)
 
 
-def journal(home: Home, tist: int = START) -> Path:
-    return home.archive / "journal" / f"{tist}.jsonl"
-
-
 def overwrite(path: Path, data: bytes) -> None:
     path.chmod(0o644)
     path.write_bytes(data)
@@ -65,14 +61,14 @@ def wrong_name(home: Home) -> None:
 
 
 def open_journal(home: Home) -> None:
-    lines = journal(home).read_bytes().splitlines(keepends=True)
-    journal(home).write_bytes(b"".join(lines[:-1]))
+    lines = home.journal_path().read_bytes().splitlines(keepends=True)
+    home.journal_path().write_bytes(b"".join(lines[:-1]))
 
 
 def text(home: Home) -> None:
-    lines = [json.loads(line) for line in journal(home).read_bytes().splitlines()]
+    lines = [json.loads(line) for line in home.journal_path().read_bytes().splitlines()]
     lines[1]["md5"] = "0" * 32
-    journal(home).write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    home.journal_path().write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
 
 
 def twins(home: Home) -> None:
@@ -113,14 +109,14 @@ def test_only_digests_are_left_out_when_it_is_quick(home):
 
 def test_the_journal_of_a_living_gathering_is_a_warning(home):
     open_journal(home)
-    with journal(home).open() as file:
+    with home.journal_path().open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         found = [(one.code, one.severity) for one in check_store(home.archive)]
     assert ("open-journal", "warning") in found
 
 
 def test_what_kills_left_beside_a_journal_is_no_problem(home):
-    Path(f"{journal(home)}.torn-17").write_bytes(b"{")
+    Path(f"{home.journal_path()}.torn-17").write_bytes(b"{")
     assert codes(home) == []
 
 

@@ -52,9 +52,7 @@ class Operator:
 
 
 @pytest.fixture
-def operator(tmp_path: Path) -> Operator:
-    home = Home(tmp_path / "archec")
-    home.put({f"abc/wpaper/{n}.rdf": template(n) for n in range(3)})
+def operator(home: Home) -> Operator:
     return Operator(home)
 
 

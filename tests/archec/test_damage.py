@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lafka.archec.gather.mending import derive
-from lafka.archec.records import GatheringRecord
 from lafka.archec.records.opening import anew, catch_up, check_owner, open_records
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.store.folders import ObiStore
@@ -35,15 +34,11 @@ def home(tmp_path: Path) -> Home:
     return home
 
 
-def journal(home: Home, tist: int = START) -> Path:
-    return home.archive / "journal" / f"{tist}.jsonl"
-
-
 def spoil(home: Home, change: Callable[[bytes], bytes], number: int = LINE) -> int:
     """Change a line of the first journal; the byte at which it begins."""
-    lines = journal(home).read_bytes().splitlines(keepends=True)
+    lines = home.journal_path().read_bytes().splitlines(keepends=True)
     lines[number - 1] = change(lines[number - 1])
-    journal(home).write_bytes(b"".join(lines))
+    home.journal_path().write_bytes(b"".join(lines))
     return sum(map(len, lines[: number - 1]))
 
 
@@ -113,19 +108,19 @@ def test_the_end_of_a_journal_is_not_taken_for_a_torn_line(home, change, told):
 
 def test_an_empty_journal_and_that_of_another_gathering_are_damage(home):
     (home.archive / NAME).unlink()
-    shutil.copyfile(journal(home, START + DAY), journal(home))
+    shutil.copyfile(home.journal_path(START + DAY), home.journal_path())
     with pytest.raises(BadJournal, match="line 1: the first line of another gathering"):
         home.tobi()
-    journal(home).write_bytes(b"")
+    home.journal_path().write_bytes(b"")
     with pytest.raises(BadJournal, match="an empty journal; put this journal back from a copy"):
         home.tobi()
 
 
 def test_a_torn_line_without_anything_behind_it_is_a_kills_and_cut_off(home):
-    lines = journal(home, START + DAY).read_bytes().splitlines(keepends=True)
-    journal(home, START + DAY).write_bytes(b"".join(lines[:2]) + lines[2][:30])
+    lines = home.journal_path(START + DAY).read_bytes().splitlines(keepends=True)
+    home.journal_path(START + DAY).write_bytes(b"".join(lines[:2]) + lines[2][:30])
     with pytest.raises(TornJournal, match="line 3: a torn line"):
-        list(read(journal(home, START + DAY)))
+        list(read(home.journal_path(START + DAY)))
     (home.archive / NAME).unlink()
     report = home.tobi()
     assert [one.torn for one in report.recovered] == [30]
@@ -133,8 +128,8 @@ def test_a_torn_line_without_anything_behind_it_is_a_kills_and_cut_off(home):
 
 def test_recovery_cuts_off_no_more_than_a_torn_line(home):
     """A journal without an end that has whole lines behind a broken one was not left by a kill."""
-    lines = journal(home, START + DAY).read_bytes().splitlines(keepends=True)
-    journal(home, START + DAY).write_bytes(lines[0] + b"|" + lines[1][1:] + lines[2])
+    lines = home.journal_path(START + DAY).read_bytes().splitlines(keepends=True)
+    home.journal_path(START + DAY).write_bytes(lines[0] + b"|" + lines[1][1:] + lines[2])
     (home.archive / NAME).unlink()
     before = everything(home.archive)
     with pytest.raises(BadJournal, match="line 2: "):
@@ -164,11 +159,11 @@ def test_a_journal_of_another_length_is_named_and_nothing_is_made_again(home, ch
 
 
 def test_a_journal_that_is_gone_is_named_and_put_back(home, tmp_path):
-    journal(home).rename(tmp_path / "kept")
+    home.journal_path().rename(tmp_path / "kept")
     for fold in (Home.tobi, rebuild):
         with pytest.raises(BadJournal, match=rf"{START}\.jsonl: missing, and the database knows"):
             fold(home)
-    (tmp_path / "kept").rename(journal(home))
+    (tmp_path / "kept").rename(home.journal_path())
     rebuild(home)
 
 
@@ -197,20 +192,6 @@ def other(tmp_path: Path) -> Home:
     other.put({"xyz/wpaper/1.rdf": template(1, "xyz")})
     other.tobi()
     return other
-
-
-@pytest.fixture
-def known(other: Home) -> Iterator[list[GatheringRecord]]:
-    with other.records() as records:
-        yield records.gatherings()
-
-
-@pytest.mark.parametrize("derives", [False, True])
-def test_a_database_of_another_store_is_not_made_again(home, other, known, derives):
-    with pytest.raises(BadStore, match=f"of another store: it knows the gathering {START + 5}"):
-        check_owner(ObiStore(home.archive), known, is_replaced=True, derives=derives)
-    check_owner(ObiStore(other.archive), known, is_replaced=True, derives=derives)
-    check_owner(ObiStore(home.archive), [], is_replaced=True, derives=derives)
 
 
 def test_a_database_of_another_store_lies_where_it_lay(home, other):

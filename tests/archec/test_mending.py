@@ -41,10 +41,6 @@ def home(tmp_path: Path) -> Home:
     return home
 
 
-def journal(home: Home, tist: int = START) -> Path:
-    return home.archive / "journal" / f"{tist}.jsonl"
-
-
 def mended(home: Home, copy: Path | None = None) -> list[MendedJournal]:
     return list(mend(ObiStore(home.archive), "", copy))
 
@@ -74,7 +70,7 @@ def test_a_sound_store_is_left_as_it_is(home):
 @pytest.mark.parametrize("tist", [START, FOBIS])
 def test_one_byte_in_a_line_is_found_by_the_chain(home, tist, value):
     before = journals(home)
-    path = journal(home, tist)
+    path = home.journal_path(tist)
     chance = random.Random(tist)
     for _ in range(6):
         place = chance.randrange(len(before[path.name]))
@@ -92,7 +88,7 @@ def test_one_byte_in_a_line_is_found_by_the_chain(home, tist, value):
 
 def test_lines_behind_the_end_are_taken_away(home):
     before = journals(home)
-    change(journal(home), lambda data: data + b'{"e": "deletion", "id": "x"}\n')
+    change(home.journal_path(), lambda data: data + b'{"e": "deletion", "id": "x"}\n')
     assert [one.is_known for one in mended(home)] == [True]
     assert journals(home) == before
 
@@ -100,9 +96,9 @@ def test_lines_behind_the_end_are_taken_away(home):
 def test_the_journal_of_a_copy_comes_first(home, tmp_path):
     before = journals(home)
     shutil.copytree(home.archive, tmp_path / "copy", symlinks=True)
-    change(journal(home), lambda data: data[: len(data) // 2] + bytes(len(data) // 2))
-    journal(home, FOBIS).unlink()
-    change(tmp_path / "copy/journal" / journal(home, FOBIS).name, byte(90))
+    change(home.journal_path(), lambda data: data[: len(data) // 2] + bytes(len(data) // 2))
+    home.journal_path(FOBIS).unlink()
+    change(tmp_path / "copy/journal" / home.journal_path(FOBIS).name, byte(90))
     done = mended(home, tmp_path / "copy")
     assert {one.path.name: one.is_known for one in done} == {
         f"{START}.jsonl": True, f"{FOBIS}.jsonl": False,
@@ -112,13 +108,13 @@ def test_the_journal_of_a_copy_comes_first(home, tmp_path):
 
 def test_what_lies_behind_a_break_is_derived_from_the_files(home):
     walk = home.walk()
-    change(journal(home), lambda data: data[: len(data) // 2] + bytes(len(data) // 2))
+    change(home.journal_path(), lambda data: data[: len(data) // 2] + bytes(len(data) // 2))
     with pytest.raises(BadJournal):
         home.tobi()
     (done,) = mended(home)
     assert not done.is_known
     assert "losses, visits and misses of the other lines are not known" in done.sentence
-    told = home.journal(START)
+    told = home.START.journal_path()
     assert told[0]["derived"]
     assert [line["id"] for line in told[1:-1]] == [f"RePEc:abc:wpaper:{n}" for n in range(9)]
     assert 0 < sum(line.get("derived", False) for line in told[1:-1]) < 9
@@ -130,7 +126,7 @@ def test_what_lies_behind_a_break_is_derived_from_the_files(home):
 
 
 def test_a_loss_that_is_not_known_any_more_is_not_invented(home):
-    path = journal(home, START + DAY)
+    path = home.journal_path(START + DAY)
     lines = path.read_bytes().splitlines(keepends=True)
     (place,) = [n for n, line in enumerate(lines) if b'"e": "deletion"' in line]
     lines[place] = b"?" * 200 + b"\n"
@@ -144,32 +140,32 @@ def test_a_loss_that_is_not_known_any_more_is_not_invented(home):
 
 
 def test_a_journal_that_is_gone_is_derived(home):
-    journal(home, FOBIS).unlink()
+    home.journal_path(FOBIS).unlink()
     (done,) = mended(home)
     assert not done.is_known
-    assert [one["e"] for one in home.journal(FOBIS)[1:-1]] == ["appearance"] * 4
+    assert [one["e"] for one in home.FOBIS.journal_path()[1:-1]] == ["appearance"] * 4
     assert home.tobi().counts["same"] == 9
 
 
 @pytest.mark.parametrize("after", ["kept", "gone"])
 def test_a_mend_that_was_killed_goes_on(home, after):
     """Killed when the damaged journal had been kept aside, or the new one was not there yet."""
-    damaged = change(journal(home), lambda data: data[: len(data) // 2] + bytes(9))
-    journal(home).rename(kept_aside(journal(home)))
+    damaged = change(home.journal_path(), lambda data: data[: len(data) // 2] + bytes(9))
+    home.journal_path().rename(kept_aside(home.journal_path()))
     if after == "gone":
         (home.archive / NAME).unlink()
     (done,) = mended(home)
     assert not done.is_known
-    assert kept_aside(journal(home)).read_bytes() == damaged
-    assert len(home.journal(START)) == 11
+    assert kept_aside(home.journal_path()).read_bytes() == damaged
+    assert len(home.START.journal_path()) == 11
 
 
 def test_a_journal_without_a_chain_keeps_the_lines_that_are_some(home):
     unchain(home.archive)
-    change(journal(home), byte(len(journal(home).read_bytes()) // 2))
+    change(home.journal_path(), byte(len(home.journal_path().read_bytes()) // 2))
     (done,) = mended(home)
     assert not done.is_known
-    assert len(home.journal(START)) == 11
+    assert len(home.START.journal_path()) == 11
     open_records(ObiStore(home.archive)).close()
 
 

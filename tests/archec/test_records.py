@@ -472,16 +472,6 @@ def test_a_mongod_killed_in_the_middle_of_a_run_loses_nothing(tmp_path, monkeypa
     assert [obi["versions"] for obi in home.walk()] == [obi["versions"] for obi in expected]
 
 
-def test_a_database_of_another_store_is_refused(tmp_path):
-    homes = [Home(tmp_path / name, now=START + len(name)) for name in ("one", "other")]
-    for home in homes:
-        home.put({"abc/wpaper/1.rdf": template(1)})
-        home.tobi()
-    (homes[0].archive / NAME).rename(homes[1].archive / NAME)
-    with pytest.raises(BadStore, match="of another store"):
-        homes[1].tobi()
-
-
 @pytest.mark.parametrize("database", ["mysql://x/y", "mongodb://127.0.0.1:1", "mongodb://"])
 def test_a_setting_that_names_no_database_is_refused(tmp_path, database):
     pytest.importorskip("pymongo")

@@ -52,17 +52,6 @@ def test_anything_else_is(data):
     assert texts.template_text(data) != TEXT
 
 
-def test_lines_of_several_encodings_are_each_read_in_theirs():
-    mixed = "é\n".encode() + "é\n".encode("cp1252")
-    assert texts.template_text(mixed) == "é\né\n".encode()
-
-
-def test_windows_1252_has_no_byte_that_is_undefined():
-    assert texts.template_text(bytes([0x80, 0x81, 0x8D, 0x8F, 0x90, 0x9D, 0xFF])) == (
-        "€\x81\x8d\x8f\x90\x9dÿ\n".encode()
-    )
-
-
 @given(st.binary(max_size=300))
 def test_the_text_of_a_text_is_itself(data):
     once = texts.template_text(data)

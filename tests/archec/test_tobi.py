@@ -15,7 +15,6 @@ from lafka.archec.store.folders import ObiStore
 from lafka.errors import (
     ArchiveBusy,
     BadArgument,
-    BadSource,
     BadStore,
     KeeperError,
     NotHeld,
@@ -24,13 +23,6 @@ from lafka.errors import (
 from tests.archec.stores import DAY, START, Home, template, unchain, walked
 
 PAPER = "RePEc:abc:wpaper:{}"
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    home = Home(tmp_path / "archec")
-    home.put({f"abc/wpaper/{n}.rdf": template(n) for n in range(3)})
-    return home
 
 
 def events(home: Home, tist: int) -> list[tuple[str, str]]:
@@ -224,13 +216,6 @@ def test_few_losses_are_believed_at_once(home, there, lost):
     assert (home.tobi().counts["deletion"], home.walk()[0]["lost"]) == (lost, None)
 
 
-def test_losses_that_are_accepted_are_believed(home):
-    many(home, "nbr", 40)
-    home.tobi()
-    gone(home, "nbr", 40)
-    assert home.tobi(accepted=frozenset({"nbr"})).counts["deletion"] == 40
-
-
 def test_an_archive_whose_folder_is_gone_is_lost_unless_the_data_are_partial(home, tmp_path):
     many(home, "xyz", 5)
     home.tobi()
@@ -277,12 +262,6 @@ def test_current_switched_during_a_run_mixes_nothing(home, tmp_path):
 
     tobis.TobiRun._judge_all = switching
     assert home.tobi().counts["appearance"] == 3
-
-
-def test_data_that_are_not_there_are_refused(home, tmp_path):
-    with pytest.raises(BadSource, match="no such file"):
-        home.tobi(source=tmp_path / "nowhere")
-    assert not (home.archive / "journal" / f"{START}.jsonl").exists()
 
 
 def test_two_runs_at_once_are_one(home):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from lafka.archec.gather import unchanged_files as passing
@@ -13,18 +11,8 @@ from tests.archec.stores import DAY, START, Home, template
 BROKEN = {
     "error page": b"<html><body>503 Service Unavailable</body></html>\n",
     "empty": b"",
-    "UTF-16 without a mark": template(0).encode("utf-16-le"),
-    "zeros": bytes(300),
-    "bytes": b"\x89PNG\r\n\x1a\n\x00\x00",
     "cut": template(0).encode()[:8],
 }
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    home = Home(tmp_path / "archec")
-    home.put({f"abc/wpaper/{n}.rdf": template(n) for n in range(3)})
-    return home
 
 
 def broken(home: Home, data: bytes = b"<html>") -> None:

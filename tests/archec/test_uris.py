@@ -152,12 +152,6 @@ def test_the_readings_of_a_file_url(value: str, futlis: list[str]) -> None:
     assert found[0].is_ftp == value.startswith("ftp")
 
 
-def test_the_form_with_escaped_blanks_comes_first() -> None:
-    first, second = uris.file_uris("http://x.example/a b/c  d.pdf")
-    assert first.uri == "http://x.example/a%20b/c%20%20d.pdf"
-    assert second.uri == "http://x.example/ab/cd.pdf"
-
-
 @pytest.mark.parametrize(
     "value",
     [

@@ -15,7 +15,6 @@ from pathlib import Path
 from lafka.archec.gather.mending import mend
 from lafka.archec.store.folders import ObiStore
 from tests.archec.faults import ordeals
-from tests.archec.faults.fobis import FobiOrdeal
 from tests.archec.faults.ordeals import Ordeal
 from tests.faults.disks import DROPPED, Disk, Tree, cuts, put
 from tests.faults.storecalls import Call, Site, Which
@@ -37,37 +36,15 @@ def of_phase(phase: int, kind: type[Ordeal] = Ordeal) -> Prepare:
     return lambda root: (kind.begun(root, phase), phase)
 
 
-def of_recovery(root: Path) -> tuple[Ordeal, int]:
-    """A run that was killed before it renamed the last draft of a group."""
-    ordeal = Ordeal.begun(root, 1)
-    rename = Which(nth=2, kinds=("rename",), path=r"/\.draft-\d+$")
-    assert ordeal.run(ordeal.plan(kill=rename)).code == -signal.SIGKILL
-    return ordeal, 1
+def of_kill(kind: type[Ordeal], which: Which, how: str = "before") -> Prepare:
+    """A run that was killed at the call *which*."""
 
+    def prepare(root: Path) -> tuple[Ordeal, int]:
+        ordeal = kind.begun(root, 1)
+        assert ordeal.run(ordeal.plan(kill=which, how=how)).code == -signal.SIGKILL
+        return ordeal, 1
 
-def of_torn_journal(root: Path) -> tuple[Ordeal, int]:
-    """A run that was killed in the middle of a line of its journal."""
-    ordeal = Ordeal.begun(root, 1)
-    # A descriptor keeps the name that its file had: the first write is the head's.
-    write = Which(nth=2, kinds=("write",), path=r"/journal/\.draft-tobi$")
-    assert ordeal.run(ordeal.plan(kill=write, how="half")).code == -signal.SIGKILL
-    return ordeal, 1
-
-
-def of_fobis_recovery(root: Path) -> tuple[Ordeal, int]:
-    """A crawl of fobis that was killed when the files of a group had their names."""
-    ordeal = FobiOrdeal.begun(root, 1)
-    rename = Which(nth=2, kinds=("rename",), path=r"/\.draft-\d+$")
-    assert ordeal.run(ordeal.plan(kill=rename, how="after")).code == -signal.SIGKILL
-    return ordeal, 1
-
-
-def of_torn_evidence(root: Path) -> tuple[Ordeal, int]:
-    """A crawl of fobis that was killed in the middle of its evidence."""
-    ordeal = FobiOrdeal.begun(root, 1)
-    write = Which(nth=2, kinds=("pwrite", "write"), path=r"/evidence/")
-    assert ordeal.run(ordeal.plan(kill=write, how="half")).code == -signal.SIGKILL
-    return ordeal, 1
+    return prepare
 
 
 class Mending(Ordeal):

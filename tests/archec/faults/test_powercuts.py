@@ -18,13 +18,17 @@ from tests.faults import mutants
 from tests.faults.mutants import LOCKS
 from tests.faults.storecalls import Site, Which
 
+NAMED = Which(nth=2, kinds=("rename",), path=r"/\.draft-\d+$")
+# A descriptor keeps the name that its file had: the first write is the head's.
+IN_A_LINE = Which(nth=2, kinds=("write",), path=r"/journal/\.draft-tobi$")
+IN_EVIDENCE = Which(nth=2, kinds=("pwrite", "write"), path=r"/evidence/")
 PREPARED = {
     **{f"phase {n}": powercuts.of_phase(n) for n in range(Ordeal.phases)},
-    "recovery": powercuts.of_recovery,
-    "torn journal": powercuts.of_torn_journal,
+    "recovery": powercuts.of_kill(Ordeal, NAMED),
+    "torn journal": powercuts.of_kill(Ordeal, IN_A_LINE, "half"),
     **{f"fobis {n}": powercuts.of_phase(n, FobiOrdeal) for n in range(FobiOrdeal.phases)},
-    "fobis recovery": powercuts.of_fobis_recovery,
-    "torn evidence": powercuts.of_torn_evidence,
+    "fobis recovery": powercuts.of_kill(FobiOrdeal, NAMED, "after"),
+    "torn evidence": powercuts.of_kill(FobiOrdeal, IN_EVIDENCE, "half"),
     "mending": powercuts.of_mending,
 }
 SITES = mutants.sites("archec")
