@@ -54,9 +54,9 @@ def answer(records: Records, asked: ObiReportOptions) -> bytes:
     """The bytes of what is asked for; the same store gives the same."""
     figures = statistics(records, asked.scope)
     archive = asked.scope.archive
-    since = _time(asked.scope.since) if asked.scope.since else ""
+    since = tists.to_text(asked.scope.since) if asked.scope.since else ""
     whole = TableReport(
-        span=ReportSpan(as_of=_time(figures.as_of), since=since),
+        span=ReportSpan(as_of=tists.to_text(figures.as_of), since=since),
         title=f"Report on the obi store: {archive}" if archive else "Report on the obi store",
         source="the obi store",
         archive=archive,
@@ -65,10 +65,6 @@ def answer(records: Records, asked: ObiReportOptions) -> bytes:
     if asked.form == "html":
         return as_html(whole, top=asked.top, plot=plots.svg)
     return as_csv(whole.tables[0]) if asked.form == "csv" else as_json(whole)
-
-
-def _time(tist: int) -> str:
-    return f"{tists.to_time(tist):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _tables(figures: Statistics, by: str) -> Iterator[Table]:

@@ -41,7 +41,7 @@ def of_files(home: Home, tist: int = FOBIS) -> None:
     store.path(tist, URL).write_bytes(body)
     head = {"format": 1, "gathering": tist, "kind": "fobi", "source": None, "run": "r"}
     time = "2012-11-09T17:13:55Z"
-    Journal.begin(store.tist.journal_path(), head, [
+    Journal.begin(store.journal(tist), head, [
         {"e": "appearance", "id": URL, "md5": hashlib.md5(body).hexdigest(),
          "sha256": hashlib.sha256(body).hexdigest(), "length": len(body), "found": tist,
          "time": time, "way": [URL], "status": 200, "kind": "pdf", "etag": '"a"'},
@@ -116,13 +116,13 @@ def chained(lines: list[dict[str, object]]) -> bytes:
 
 def written_anew(home: Home) -> None:
     """Somebody makes a sound journal of a changed one."""
-    lines = home.START.journal_path()
+    lines = home.journal(START)
     lines[1]["found"] = 1
     home.journal_path().write_bytes(chained(lines))
 
 
 def without_chain(home: Home) -> None:
-    lines = home.START.journal_path()
+    lines = home.journal(START)
     home.journal_path().write_text("".join(f"{json.dumps(one)}\n" for one in lines), "utf-8")
 
 
@@ -136,7 +136,7 @@ def gone(home: Home) -> None:
 
 
 def put_between(home: Home) -> None:
-    head, *_, end = home.START.journal_path()
+    head, *_, end = home.journal(START)
     lines = [{**head, "gathering": START + 9, "after": {}}, end]
     home.journal_path(START + 9).write_bytes(chained(lines))
 
@@ -195,7 +195,7 @@ def test_what_recovery_adds_goes_on_with_the_chain(home):
 def test_a_failed_append_leaves_the_chain_as_it_was(home, monkeypatch):
     store, tist = ObiStore(home.archive), START + 9 * DAY
     head = {"format": 1, "gathering": tist, "kind": "tobi"}
-    one = Journal.begin(store.tist.journal_path(), head)
+    one = Journal.begin(store.journal(tist), head)
 
     def full(*_: object) -> None:
         raise OSError(28, "full")

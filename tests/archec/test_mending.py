@@ -114,7 +114,7 @@ def test_what_lies_behind_a_break_is_derived_from_the_files(home):
     (done,) = mended(home)
     assert not done.is_known
     assert "losses, visits and misses of the other lines are not known" in done.sentence
-    told = home.START.journal_path()
+    told = home.journal(START)
     assert told[0]["derived"]
     assert [line["id"] for line in told[1:-1]] == [f"RePEc:abc:wpaper:{n}" for n in range(9)]
     assert 0 < sum(line.get("derived", False) for line in told[1:-1]) < 9
@@ -143,7 +143,7 @@ def test_a_journal_that_is_gone_is_derived(home):
     home.journal_path(FOBIS).unlink()
     (done,) = mended(home)
     assert not done.is_known
-    assert [one["e"] for one in home.FOBIS.journal_path()[1:-1]] == ["appearance"] * 4
+    assert [one["e"] for one in home.journal(FOBIS)[1:-1]] == ["appearance"] * 4
     assert home.tobi().counts["same"] == 9
 
 
@@ -157,7 +157,7 @@ def test_a_mend_that_was_killed_goes_on(home, after):
     (done,) = mended(home)
     assert not done.is_known
     assert kept_aside(home.journal_path()).read_bytes() == damaged
-    assert len(home.START.journal_path()) == 11
+    assert len(home.journal(START)) == 11
 
 
 def test_a_journal_without_a_chain_keeps_the_lines_that_are_some(home):
@@ -165,7 +165,7 @@ def test_a_journal_without_a_chain_keeps_the_lines_that_are_some(home):
     change(home.journal_path(), byte(len(home.journal_path().read_bytes()) // 2))
     (done,) = mended(home)
     assert not done.is_known
-    assert len(home.START.journal_path()) == 11
+    assert len(home.journal(START)) == 11
     open_records(ObiStore(home.archive)).close()
 
 

@@ -111,8 +111,21 @@ def net() -> Iterator[Net]:
         wire.close()
 
 
-def test_a_connection_is_used_again(net: Net) -> None:
-    client = Client(net, None, kept=1)
+@pytest.fixture
+def client(net: Net) -> Client:
+    """One that keeps a connection."""
+    return Client(net, None, kept=1)
+
+
+def answered(net: Net, client: Client, group: Hashable = "trail") -> Wire:
+    """A connection on which one request was asked, and answered."""
+    Asking(net, client, group)
+    wire = net.connect()
+    wire.bring(WHOLE)
+    return wire
+
+
+def test_a_connection_is_used_again(net: Net, client: Client) -> None:
     first = Asking(net, client)
     wire = net.connect()
     wire.bring(WHOLE)
@@ -154,10 +167,10 @@ def test_an_idle_one_is_closed_after_a_while(net: Net) -> None:
     assert net.getDelayedCalls() == []
 
 
-def test_one_that_was_closed_meanwhile_is_asked_once_more_on_a_new_one(net: Net) -> None:
-    client = Client(net, None, kept=1)
-    Asking(net, client)
-    net.connect().bring(WHOLE)
+def test_one_that_was_closed_meanwhile_is_asked_once_more_on_a_new_one(
+    net: Net, client: Client
+) -> None:
+    answered(net, client)
     again = Asking(net, client)
     net.wires[0].lose()
     assert again.ended == []
@@ -173,10 +186,8 @@ def test_a_new_one_that_is_closed_is_not_asked_again(net: Net) -> None:
     assert net.tcpClients == []
 
 
-def test_one_that_has_begun_to_answer_is_not_asked_again(net: Net) -> None:
-    client = Client(net, None, kept=1)
-    Asking(net, client)
-    net.connect().bring(WHOLE)
+def test_one_that_has_begun_to_answer_is_not_asked_again(net: Net, client: Client) -> None:
+    answered(net, client)
     again = Asking(net, client)
     net.wires[0].bring(WHOLE[:9])
     net.wires[0].lose()
@@ -185,30 +196,25 @@ def test_one_that_has_begun_to_answer_is_not_asked_again(net: Net) -> None:
 
 
 @pytest.mark.parametrize("options", [{"method": "POST"}, {"body": b"x"}])
-def test_what_cannot_be_repeated_is_not(net: Net, options: dict[str, Any]) -> None:
-    client = Client(net, None, kept=1)
-    Asking(net, client)
-    net.connect().bring(WHOLE)
+def test_what_cannot_be_repeated_is_not(net: Net, client: Client, options: dict[str, Any]) -> None:
+    answered(net, client)
     again = Asking(net, client, **options)
     net.wires[0].lose()
     assert again.ended[0].check(ResponseNeverReceived)
 
 
-def test_bytes_that_nobody_asked_for_end_a_connection(net: Net) -> None:
-    client = Client(net, None, kept=1)
-    Asking(net, client)
-    wire = net.connect()
-    wire.bring(WHOLE)
+def test_bytes_that_nobody_asked_for_end_a_connection(net: Net, client: Client) -> None:
+    wire = answered(net, client)
     wire.bring(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
     assert wire.gone
     Asking(net, client)
     assert len(net.tcpClients) == 1
 
 
-def test_one_is_used_by_its_group_alone_and_makes_room_for_another(net: Net) -> None:
-    client = Client(net, None, kept=1)
-    Asking(net, client, 1)
-    net.connect().bring(WHOLE)
+def test_one_is_used_by_its_group_alone_and_makes_room_for_another(
+    net: Net, client: Client
+) -> None:
+    answered(net, client, 1)
     Asking(net, client, 2)
     assert net.wires[0].gone
     net.connect().bring(WHOLE)
@@ -217,8 +223,7 @@ def test_one_is_used_by_its_group_alone_and_makes_room_for_another(net: Net) -> 
     assert [wire.value().count(b"GET") for wire in net.wires] == [1, 2]
 
 
-def test_without_a_group_each_has_its_own(net: Net) -> None:
-    client = Client(net, None, kept=1)
+def test_without_a_group_each_has_its_own(net: Net, client: Client) -> None:
     for _ in range(2):
         asking = Asking(net, client, None)
         net.connect().bring(WHOLE)
@@ -226,10 +231,8 @@ def test_without_a_group_each_has_its_own(net: Net) -> None:
     assert [wire.gone for wire in net.wires] == [True, True]
 
 
-def test_bytes_that_came_before_a_request_answer_nobody(net: Net) -> None:
-    client = Client(net, None, kept=1)
-    Asking(net, client)
-    net.connect().bring(WHOLE)
+def test_bytes_that_came_before_a_request_answer_nobody(net: Net, client: Client) -> None:
+    answered(net, client)
     net.wires[0].far.sendall(WHOLE)
     again = Asking(net, client)
     assert net.wires[0].gone
@@ -239,10 +242,8 @@ def test_bytes_that_came_before_a_request_answer_nobody(net: Net) -> None:
     assert net.wires[1].gone  # such a host has none kept
 
 
-def test_one_that_is_half_closed_is_not_used(net: Net) -> None:
-    client = Client(net, None, kept=1)
-    Asking(net, client)
-    net.connect().bring(WHOLE)
+def test_one_that_is_half_closed_is_not_used(net: Net, client: Client) -> None:
+    answered(net, client)
     net.wires[0].far.shutdown(socket.SHUT_WR)
     Asking(net, client)
     assert net.wires[0].gone
@@ -250,11 +251,10 @@ def test_one_that_is_half_closed_is_not_used(net: Net) -> None:
     assert not net.wires[1].gone
 
 
-def test_more_than_was_asked_for_puts_the_answer_on_a_kept_one_in_doubt(net: Net) -> None:
-    client = Client(net, None, kept=1)
-    Asking(net, client)
-    wire = net.connect()
-    wire.bring(WHOLE)
+def test_more_than_was_asked_for_puts_the_answer_on_a_kept_one_in_doubt(
+    net: Net, client: Client
+) -> None:
+    wire = answered(net, client)
     second = Asking(net, client)
     wire.bring(WHOLE * 2)
     assert second.ended[0].check(UnaskedBytes)
@@ -269,25 +269,24 @@ def test_more_than_was_asked_for_puts_the_answer_on_a_kept_one_in_doubt(net: Net
     assert net.wires[1].gone
 
 
-def test_more_than_was_asked_for_leaves_the_first_answer_what_it_is(net: Net) -> None:
-    client = Client(net, None, kept=1)
+def test_more_than_was_asked_for_leaves_the_first_answer_what_it_is(
+    net: Net, client: Client
+) -> None:
     first = Asking(net, client)
     net.connect().bring(WHOLE * 2)
     assert first.ended == [None]
     assert net.wires[0].gone
-    Asking(net, client)
-    net.connect().bring(WHOLE)
+    answered(net, client)
     assert net.wires[1].gone
 
 
 @pytest.mark.parametrize("answer", [WHOLE, WHOLE.replace(b"200 OK", b"404 Not Found")])
 def test_what_crosses_a_request_on_a_kept_one_answers_nobody(
-    net: Net, monkeypatch: pytest.MonkeyPatch, answer: bytes
+    net: Net, client: Client, monkeypatch: pytest.MonkeyPatch, answer: bytes
 ) -> None:
     """The far end's kernel has all of the first request, and none of the second."""
     acknowledged = iter((1, 1_000_000, 1_000_000, 1_000_000))
     monkeypatch.setattr(Connection, "_acknowledged", lambda _: next(acknowledged))
-    client = Client(net, None, kept=1)
     first = Asking(net, client)
     wire = net.connect()
     wire.bring(WHOLE)
@@ -297,13 +296,11 @@ def test_what_crosses_a_request_on_a_kept_one_answers_nobody(
     assert second.ended[0].check(UnaskedBytes)
     assert wire.gone
     monkeypatch.undo()
-    Asking(net, client)
-    net.connect().bring(WHOLE)
+    answered(net, client)
     assert net.wires[1].gone  # such a host has none kept
 
 
-def test_a_body_behind_the_head_that_was_asked_for_is_more(net: Net) -> None:
-    client = Client(net, None, kept=1)
+def test_a_body_behind_the_head_that_was_asked_for_is_more(net: Net, client: Client) -> None:
     head = Asking(net, client, method="HEAD")
     net.connect().bring(WHOLE)
     assert head.ended == [None]
@@ -315,8 +312,7 @@ def test_a_body_behind_the_head_that_was_asked_for_is_more(net: Net) -> None:
     assert net.wires[1].gone
 
 
-def test_what_is_given_up_takes_its_connection_with_it(net: Net) -> None:
-    client = Client(net, None, kept=1)
+def test_what_is_given_up_takes_its_connection_with_it(net: Net, client: Client) -> None:
     asking = Asking(net, client)
     wire = net.connect()
     asking.tap.fail(RuntimeError("enough"))
@@ -327,11 +323,8 @@ def test_what_is_given_up_takes_its_connection_with_it(net: Net) -> None:
     assert asking.tap.exchange.response.size == 0
 
 
-def test_closing_waits_for_what_is_kept(net: Net) -> None:
-    client = Client(net, None, kept=1)
-    Asking(net, client)
-    wire = net.connect()
-    wire.bring(WHOLE)
+def test_closing_waits_for_what_is_kept(net: Net, client: Client) -> None:
+    wire = answered(net, client)
     closed: list[Any] = []
     client.close().addCallback(closed.append)
     assert wire.gone

@@ -27,6 +27,7 @@ def test_a_small_spool_stays_in_memory(tmp_path):
     spool = Spool(tmp_path)
     spool.append(b"x" * IN_MEMORY)
     assert (spool.size, spool.file, spool.fileno()) == (IN_MEMORY, None, None)
+    assert spool.in_memory == IN_MEMORY
 
 
 def test_a_big_spool_is_a_file_without_a_name(tmp_path):
@@ -34,6 +35,7 @@ def test_a_big_spool_is_a_file_without_a_name(tmp_path):
     spool.append(b"x" * IN_MEMORY)
     spool.append(b"yz")
     assert os.fstat(spool.fileno()).st_size == spool.size == IN_MEMORY + 2
+    assert spool.in_memory == 0
     assert list(tmp_path.iterdir()) == []
     assert spool.read(IN_MEMORY - 1, 9) == b"xyz"
     spool.close()
@@ -171,12 +173,3 @@ def test_what_cannot_be_decoded_is_unknown(coding):
 def test_a_bomb_is_decoded_no_further_than_asked(coding):
     coded = CODINGS[coding](bytes(50_000_000))
     assert decoded_opening(coded, coding) == bytes(1024)
-
-
-def test_bytes_in_memory_are_told_until_they_lie_on_the_disk(tmp_path):
-    spool = Spool(tmp_path)
-    spool.append(b"bytes")
-    assert spool.in_memory == 5
-    spool.append(bytes(IN_MEMORY))
-    assert spool.in_memory == 0
-    spool.close()

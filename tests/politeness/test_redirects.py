@@ -76,17 +76,13 @@ def test_a_location_that_cannot_be_asked_for_is_not_followed():
     assert len(host.visits) == len(locations)
 
 
-def test_a_loop_is_named_before_it_is_asked_again():
+@pytest.mark.parametrize(("cookies", "paths"), [(True, ["/a", "/b"]), (False, ["/a", "/b", "/a"])])
+def test_a_loop_is_named_before_it_is_asked_again(cookies, paths):
+    """Without the middleware of cookies, when that is to be followed."""
     with hosts({"/a": to("/b"), "/b": to("/a#again")}) as [host]:
-        [result] = run({"url": host.url + "/a"})
+        [result] = run({"url": host.url + "/a"}, COOKIES_ENABLED=cookies)
     assert result["error"] == "RedirectLoop"
-    assert host.paths() == ["/a", "/b"]
-
-
-def test_a_loop_is_named_without_cookies_too():
-    with hosts({"/a": to("/b"), "/b": to("/a")}) as [host]:
-        [result] = run({"url": host.url + "/a"}, COOKIES_ENABLED=False)
-    assert result["error"] == "RedirectLoop"
+    assert host.paths() == paths
 
 
 def test_a_cookie_wall_is_no_loop():

@@ -34,7 +34,7 @@ from lafka.warc.format.sources import BaseSource, FileSource
 from lafka.warc.indexes import builder as index_builder
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.reading.volumes import Volume
-from lafka.warc.writing.builders import MAX_SIZE, Builder
+from lafka.warc.writing.builders import Builder
 
 INDEX = "index.cdxj"
 MADE = "Lafka-Made"
@@ -73,10 +73,7 @@ class ExportReport:
     problems: list[str] = field(default_factory=list)
 
 
-def export(
-    store: ObiStore, records: Records, folder: Path, choice: ExportChoice, *,
-    max_size: int | str = MAX_SIZE,
-) -> ExportReport:  # fmt: skip
+def export(store: ObiStore, records: Records, folder: Path, choice: ExportChoice) -> ExportReport:
     """Write the part *choice* of *store* into *folder*, which exists: WARCs and ``index.cdxj``.
 
     Each file's bytes are proved by their SHA-256 first. ``OSError`` where the disk refuses,
@@ -88,8 +85,7 @@ def export(
                    ("description", f"exported from the obi store {store.root.name}")])  # fmt: skip
     with (
         index_builder(folder / INDEX) as index,
-        Builder(folder=folder, prefix="archec", warcinfo=body, gzip=True, max_size=max_size,
-                indexes=[index]) as out,
+        Builder(folder=folder, prefix="archec", warcinfo=body, gzip=True, indexes=[index]) as out,
         closing(_Export(store, records, choice, out)) as work,
     ):  # fmt: skip
         for tist in store.journals():
@@ -257,7 +253,7 @@ class _Export:
 
 
 def _date(line: Line, tist: int) -> str:
-    return str(line.get("time") or f"{tists.to_time(tist):%Y-%m-%dT%H:%M:%SZ}")
+    return str(line.get("time") or tists.to_text(tist))
 
 
 def _start(answer: StoredRecord, size: int) -> bytes:

@@ -140,7 +140,7 @@ def _line_of(records: Records, path: Path, obi: str, tist: int) -> dict[str, Any
         else:
             sums, _ = texts.of_pieces(iter(lambda: file.read(CHUNK), b""))
     last = records.last(Kind.FOBI, obi)
-    time = f"{tists.to_time(int(state.st_mtime)):%Y-%m-%dT%H:%M:%SZ}"
+    time = tists.to_text(int(state.st_mtime))
     text = {"text": pages.HTML_TEXT} if is_page else {}
     told = version(
         event_of(last), obi, sums, length=state.st_size, found=found_of(last, tist), time=time,

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from lafka.archec import redif
-from lafka.archec.records import Incidence, Kind, Obi, Records, Refipo, State
+from lafka.archec.records import Incidence, Kind, Obi, Records, Refipo, State, found_of
 from lafka.archec.records.folding import RefreshRule, why_lost
 from lafka.archec.redif import uris
 from lafka.archec.redif.handles import Handle
@@ -52,16 +52,8 @@ class FobiAnswer:
     @property
     def told(self) -> dict[str, Any]:
         """Return the keys by which a line with a version describes the answer."""
-        values = {
-            "time": self.time,
-            "way": list(self.way),
-            "status": self.status,
-            "mime": self.mime,
-            "kind": self.kind,
-            "etag": self.etag,
-            "modified": self.modified,
-            "text": self.text,
-        }
+        names = ("time", "way", "status", "mime", "kind", "etag", "modified", "text")
+        values = {name: getattr(self, name) for name in names} | {"way": list(self.way)}
         return {name: value for name, value in values.items() if value not in (None, "")}
 
 
@@ -121,7 +113,7 @@ def stored_line(
 ) -> dict[str, Any]:
     """The line of *uri*, on the way of *answer*, with another content than before."""
     interval = rule.of_changed(obi) if obi and event is Incidence.CHANGE else rule.of_new()
-    found = obi.found if obi and obi.found is not None else tist
+    found = found_of(obi, tist)
     line = {"e": str(event), "id": uri, "found": found, **answer.told, "interval": interval}
     if event is Incidence.CHANGE and obi and was_pdf(obi) and answer.kind in _SOFT:
         line["soft"] = True

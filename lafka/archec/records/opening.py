@@ -11,12 +11,11 @@ import os
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lafka.archec.records import GatheringRecord, Kind, Obi, Records, Refipo, in_batches
+from lafka.archec.records import GatheringRecord, Kind, Obi, Records, in_batches
 from lafka.archec.records.folding import told_of
 from lafka.archec.records.sqlite import NAME, SqliteRecords
 from lafka.archec.store.folders import ObiStore
@@ -273,9 +272,9 @@ _TOGETHER = 500
 def differences(store: ObiStore, records: Records) -> Iterator[str]:
     """Say, obi by obi, where *records* are not what the journals of *store* make; a sentence each.
 
-    All that ``walk``, ``contents``, ``pointing_at``, ``refipos`` and ``gatherings`` tell is
-    compared. ``BadJournal``; ``RecordsAway``. A database as large as the store's is made in a
-    temporary folder meanwhile.
+    All that ``walk``, ``contents``, ``refipos_of`` and ``gatherings`` tell is compared.
+    ``BadJournal``; ``RecordsAway``. A database as large as the store's is made in a temporary
+    folder meanwhile.
     """
     with TemporaryDirectory(prefix="lafka-") as folder:
         made = SqliteRecords(Path(folder) / NAME, anew=True)
@@ -349,16 +348,5 @@ def _contents(records: Records, made: Records, kind: Kind, obis: Iterable[Obi]) 
 
 def _pointers(records: Records, made: Records, kind: Kind, obis: Iterable[Obi]) -> Iterator[str]:
     for obi in obis:
-        had, due = (
-            _sorted(one.refipos(obi.id) if kind is Kind.TOBI else one.pointing_at(obi.id))
-            for one in (records, made)
-        )
-        if any(one != other for one, other in zip_longest(had, due)):
+        if records.refipos_of(kind, obi.id) != made.refipos_of(kind, obi.id):
             yield f"{obi.id} has other pointers in the journals"
-
-
-def _sorted(refipos: Iterable[Refipo]) -> list[Refipo]:
-    def key(one: Refipo) -> tuple[Any, ...]:
-        return one.tobi, one.since, one.n, one.second
-
-    return sorted(refipos, key=key)

@@ -15,25 +15,19 @@ if TYPE_CHECKING:
     from lafka.archec.redif.reading import TemplateReader as TemplateReader
     from lafka.archec.redif.reading import read as read
     from lafka.archec.redif.splitting import LONGEST_TEMPLATE as LONGEST_TEMPLATE
-    from lafka.archec.redif.splitting import Decoded as Decoded
     from lafka.archec.redif.splitting import Readable as Readable
-    from lafka.archec.redif.splitting import decoded as decoded
-    from lafka.archec.redif.splitting import with_line_feeds as with_line_feeds
     from lafka.archec.redif.templates import Field as Field
     from lafka.archec.redif.templates import File as File
     from lafka.archec.redif.templates import Restrictions as Restrictions
     from lafka.archec.redif.templates import Template as Template
-    from lafka.archec.redif.templates import uris_of as uris_of
     from lafka.archec.redif.vocabulary import ITEMS as ITEMS
     from lafka.archec.redif.vocabulary import TYPES as TYPES
 
 # Only what is asked for is loaded: a run over unchanged data reads no template.
 _HOME_OF = {
     **dict.fromkeys(("MOST_PROBLEMS", "TemplateReader", "read"), "reading"),
-    **dict.fromkeys(
-        ("LONGEST_TEMPLATE", "Decoded", "Readable", "decoded", "with_line_feeds"), "splitting"
-    ),
-    **dict.fromkeys(("Field", "File", "Restrictions", "Template", "uris_of"), "templates"),
+    **dict.fromkeys(("LONGEST_TEMPLATE", "Readable"), "splitting"),
+    **dict.fromkeys(("Field", "File", "Restrictions", "Template"), "templates"),
     **dict.fromkeys(("ITEMS", "TYPES"), "vocabulary"),
 }
 

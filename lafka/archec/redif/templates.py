@@ -285,7 +285,7 @@ def _file(template: Template, n: int, places: FileShape, restriction: str) -> Fi
     return File(
         n=n,
         url=url,
-        uris=uris_of(url),
+        uris=_uris_of(url),
         line=lines[places.url],
         format=value(places.format),
         function=value(places.function),
@@ -295,7 +295,7 @@ def _file(template: Template, n: int, places: FileShape, restriction: str) -> Fi
     )
 
 
-def uris_of(url: str) -> tuple[FileUri, ...]:
+def _uris_of(url: str) -> tuple[FileUri, ...]:
     """The readings of a File-URL, none where it cannot be asked for."""
     try:
         return file_uris(url)

@@ -150,7 +150,7 @@ def incidences(obi: Obi) -> list[tuple[int, str]]:
 
 
 def _timed(told: dict[str, Any]) -> dict[str, Any]:
-    return {**told, "noted": f"{tists.to_time(told['tist']):%Y-%m-%dT%H:%M:%SZ}"}
+    return {**told, "noted": tists.to_text(told["tist"])}
 
 
 def listed(

@@ -126,7 +126,8 @@ class ObiStore:
                 if not adopting:
                     _refuse_foreign(root)
                 make_folders(root)
-                _mark(root, Names.EXACT if adopting else _names_for(root))
+                is_folded = not adopting and _is_blind(root)
+                _mark(root, Names.FOLDED if is_folded else Names.EXACT)
             store = cls(root)
             for folder in ("journal", "runs"):
                 make_folders(root / folder)
@@ -316,10 +317,6 @@ def _folder_locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(fd)
-
-
-def _names_for(root: Path) -> Names:
-    return Names.FOLDED if _is_blind(root) else Names.EXACT
 
 
 def _is_blind(root: Path) -> bool:

@@ -47,6 +47,11 @@ def to_time(tist: int) -> datetime:
     return _EPOCH + timedelta(seconds=tist)
 
 
+def to_text(tist: int) -> str:
+    """The tist as ISO 8601, UTC, whole seconds."""
+    return f"{to_time(tist):%Y-%m-%dT%H:%M:%SZ}"
+
+
 def in_name(name: str) -> int | None:
     """The tist of the one date ``2012-11-07`` in a file's name, midnight UTC; None without one."""
     found = _DATE.findall(name)

@@ -23,21 +23,12 @@ from lafka.papers.walk import (
     Policy,
     Trail,
 )
-from lafka.payloads import Payload, inspect
 from lafka.pids import SCHEMES
-from lafka.warc.format.sources import MemorySource
+from tests.capture.test_verdicts import answer
 
 SITE = "http://x.example"
 FUTLI = Futli(pid=SCHEMES["RePEc"].pid("RePEc:abc:wpaper:1"), url=f"{SITE}/abs/1")
 TIME = datetime(2026, 11, 20, 10, 11, 12, 500_000, tzinfo=UTC)
-
-
-def answer(kind: bytes | None, status: int = 200, fields: bytes = b"") -> Payload:
-    body = {b"pdf": b"%PDF-1.4\n%%EOF", b"html": b"<html>", b"other": b"PK\x03\x04"}.get(
-        kind or b"", b""
-    )
-    head = b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n" % (status, len(body))
-    return inspect(MemorySource(head + fields + b"\r\n" + body))
 
 
 def capture(
