@@ -22,14 +22,14 @@ from __future__ import annotations
 import errno
 import logging
 import re
-from collections.abc import Callable, Hashable
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, Self
 from urllib.parse import urldefrag, urlsplit
 
 from OpenSSL import SSL
@@ -45,17 +45,18 @@ from scrapy.exceptions import (
 )
 from scrapy.http import Response
 from scrapy.settings import BaseSettings
+from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, FirstError
 from twisted.internet.error import ConnectError, ConnectionDone, ConnectionLost
 from twisted.internet.task import deferLater
+from twisted.python.failure import Failure
 
 from lafka.capture.addresses import is_allowed, literal, networks
 from lafka.capture.client.connections import Client
 from lafka.capture.client.requests import wire_request
 from lafka.capture.client.routes import AddressRefused, GuardedReactor
 from lafka.capture.exchanges import Exchange, Spool, Truncated
-from lafka.capture.inflight import InFlight
 from lafka.capture.recording import (
     HEAD_LIMIT,
     BadTls,
@@ -72,9 +73,10 @@ from lafka.capture.scrapy_private import (
     make_response,
     wrap_twisted_exceptions,
 )
-from lafka.errors import BadHttp, BadUrl
+from lafka.errors import BadHttp, BadUrl, Stopped
 from lafka.politeness.failures import causes
 from lafka.politeness.hosts import SLOT_KEY, gate_of
+from lafka.storage.stopping import STOPPING
 from lafka.storage.threads import awaited, the_reactor
 from lafka.urls import LONGEST_URL
 
@@ -98,6 +100,67 @@ CLOSING = 1.0
 """Seconds that kept connections may take to be closed at the end."""
 TIMEOUT = 10.0
 """Seconds that a download may take whose request does not say it: as in Scrapy's handler."""
+
+AGAIN = 0.1
+"""Seconds until those are given up that have come to wait for their turn meanwhile."""
+
+
+class InFlight:
+    """The taps of one handler's downloads; once the crawl stops there are no new ones.
+
+    Scrapy waits for all of them before it closes a spider, and some take an hour. So what has not
+    been sent yet is given up at once, and what has not ended after *grace* seconds is cut: its
+    bytes are kept, and marked as truncated.
+    """
+
+    def __init__(self, crawler: Crawler | None = None, grace: float = 0.0) -> None:
+        self._crawler = crawler
+        self._grace = grace
+        self._taps: set[Tap] = set()
+        self._stops = False
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        grace = crawler.settings.getfloat("LAFKA_SHUTDOWN_TIMEOUT") / 2
+        in_flight = cls(crawler, grace)
+        crawler.signals.connect(in_flight.stop, signal=STOPPING)
+        return in_flight
+
+    def judge(self, url: str) -> None:
+        """``Stopped`` where nothing may be asked any more."""
+        if self._stops:
+            raise Stopped(f"{url}: not asked, for the crawl stops")
+
+    @contextmanager
+    def one(self, tap: Tap) -> Iterator[None]:
+        """While the download of *tap* goes on."""
+        self._taps.add(tap)
+        try:
+            yield
+        finally:
+            self._taps.discard(tap)
+
+    def stop(self) -> None:
+        self._stops = True
+        self._give_up()
+        call_later(self._grace, self._cut)
+
+    def _give_up(self) -> None:
+        """Those that wait for the delay of their host, which may be longer than we have."""
+        assert self._crawler is not None
+        engine = self._crawler.engine
+        if engine is None or not self._crawler.crawling:
+            return
+        for slot in list(engine.downloader.slots.values()):
+            while slot.queue:
+                request, deferred = slot.queue.popleft()
+                stopped = Stopped(f"{request.url}: not asked, for the crawl stops")
+                deferred.errback(Failure(stopped))  # type: ignore[no-untyped-call]
+        call_later(AGAIN, self._give_up)
+
+    def _cut(self) -> None:
+        for tap in list(self._taps):
+            tap.fail(Stopped(f"{tap.exchange.url}: cut, for the crawl stops"), "time")
 
 
 class ExactDownloadHandler:
