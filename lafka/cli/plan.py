@@ -6,6 +6,7 @@ import json
 import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
@@ -47,8 +48,10 @@ class PlanCommand(ArchiveCommand):
     def act(self, args: list[str], opts: Namespace) -> None:
         if not args:
             raise BadArgument("say which list: its file is missing")
-        if args[0] == "-":
-            raise BadArgument("a plan reads its list twice, and standard input comes only once")
+        if args[0] == "-" or Path(args[0]).is_fifo():
+            raise BadArgument(
+                "a plan reads its list twice: name a file, not a pipe or standard input"
+            )
         speed, workers, shards = _speed(opts), _workers(opts.workers), _shards(opts.shards)
         given = {"input": args[0], "collection": opts.collection}
         arguments = FutliArguments.parse(self.settings, given, looked_at=False)

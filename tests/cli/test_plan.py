@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -13,6 +14,7 @@ from tests.cli.test_check_list import called
 def folder(tmp_path):
     lines = [f"RePEc:abc:wpaper:{n}\thttps://h{n % 4}.example/{n}.pdf\n" for n in range(100)]
     (tmp_path / "list.tsv").write_text("".join(lines))
+    os.mkfifo(tmp_path / "pipe")
     return tmp_path
 
 
@@ -33,7 +35,7 @@ def test_a_plan_is_a_table_and_two_sentences(folder):
         " stay with one machine, lafka crawl futli -a input=list.tsv"
     )
     assert max(map(len, lines)) <= 100
-    assert [path.name for path in folder.iterdir()] == ["list.tsv"]
+    assert {path.name for path in folder.iterdir()} == {"list.tsv", "pipe"}
 
 
 def test_a_second_worker_is_advised_where_it_helps(folder):
@@ -57,7 +59,8 @@ def test_all_numbers_come_as_json(folder):
     ("args", "sentence"),
     [
         ((), "say which list"),
-        (("-",), "standard input comes only once"),
+        (("-",), "twice: name a file, not a pipe"),
+        (("pipe",), "twice: name a file, not a pipe"),
         (("none.tsv",), "none.tsv: no such file"),
         (("list.tsv", "--rate", "0/s"), "--rate '0/s' is not like"),
         (("list.tsv", "--rate", "-1/s"), "rate"),
