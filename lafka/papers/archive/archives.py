@@ -69,6 +69,7 @@ class Archive:
     def __init__(self, root: Path | str, collection: str | None = None) -> None:
         self.root = Path(root)
         self._base = str(self.root)  # a path is made in one go: reading a fut costs little else
+        self._warcs = f"{(self.root / 'warc').as_posix()}/"
         marked = self._marked()
         if marked is None and not (self.root / "warc").is_dir():
             raise BadArchive(f"{self.root}: no archive is here")
@@ -357,7 +358,7 @@ class Archive:
 
         ``BadPid`` where the path is that of no pid.
         """
-        relative = warc.relative_to(self.root / "warc").as_posix().removesuffix(".warc")
+        relative = warc.as_posix().removeprefix(self._warcs).removesuffix(".warc")
         return self.pid_of(relative, warc)
 
     def pid_of(self, relative: str, warc: Path) -> Pid:

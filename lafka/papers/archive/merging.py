@@ -70,14 +70,16 @@ def _commit(source: Archive, target: Archive, warc: Path) -> Commit[MergedPaper]
     theirs, ours = found
     if ours and _is_same(ours, theirs) and not {*ours.open} - {*theirs.open}:
         return MergedPaper(pid=str(theirs.pid), result=SAME)
-    steps = partial(_merging, source, target)
+    steps = partial(_merging, source, target, warc)
     return Commit(key=theirs.pid.path, make_steps=steps, argument=theirs)
 
 
-def _merging(source: Archive, target: Archive, suwafs: Sequence[Suwaf]) -> Steps[list[MergedPaper]]:
+def _merging(
+    source: Archive, target: Archive, warc: Path, suwafs: Sequence[Suwaf]
+) -> Steps[list[MergedPaper]]:
     [theirs] = suwafs
     name = str(theirs.pid)
-    work = partial(_merged, theirs, source, source.warc_path(theirs.pid))
+    work = partial(_merged, theirs, source, warc)
     try:
         result = yield from working(target.paper_files(theirs.pid), work)
     except StorageTrouble:
