@@ -118,11 +118,19 @@ def test_a_table_is_not_written_into_a_pipe(shell: Shell, tmp_path: Path, verb: 
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-@pytest.mark.parametrize("verb", [verb for verb in COMMANDS if verb != "report"])
+@pytest.mark.parametrize("verb", COMMANDS)
 def test_a_hyphen_is_standard_output(shell: Shell, verb: str) -> None:
     told = shell(f"{COMMANDS[verb].format('-')} | wc -c")
     assert int(told.stdout) > 0, told.stderr
     assert not (shell.folder / "-").exists()
+
+
+def test_a_report_is_text_where_no_name_tells_its_form(shell: Shell) -> None:
+    told = [shell(f"lafka report {to}").stdout for to in ("", "-o -", "-o /dev/stdout")]
+    assert told[0].startswith("Of 1 links that once led to a full text")
+    assert told == [told[0]] * 3
+    assert shell("lafka report -o /dev/null").returncode == 0
+    assert "x.pdf: ends with none of .html" in shell("lafka report -o x.pdf").stderr
 
 
 @pytest.mark.parametrize("output", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])

@@ -19,6 +19,7 @@ from lafka.filesets.crawling.arguments import ARGUMENTS as FILESET_ARGUMENTS
 from lafka.papers.crawling.arguments import ARGUMENTS as LIST_ARGUMENTS
 from lafka.papers.crawling.arguments import HELPS
 from lafka.papers.outcomes import Group, Outcome
+from lafka.runs.sources import meant
 from lafka.spiders.fobi_arguments import ARGUMENTS as FOBI_ARGUMENTS
 
 CHOICES: dict[str, Iterable[str]] = {"--group": Group, "--outcome": Outcome}
@@ -41,7 +42,8 @@ class CompletionCommand(ArchiveCommand):
         elif args and args[0] in SHELLS:
             sys.stdout.write(script(args[0], all_words()))
         else:
-            raise BadArgument(f"say for which shell: {', '.join(SHELLS)}; or man")
+            guess = meant("".join(args), [*SHELLS, "man"])
+            raise BadArgument(f"say for which shell: {', '.join(SHELLS)}; or man{guess}")
 
 
 def all_words() -> Words:

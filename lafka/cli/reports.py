@@ -9,11 +9,12 @@ from contextlib import closing
 from typing import Any
 
 from lafka.cli.base import ArchiveCommand
-from lafka.errors import ArchiveBusy, BadReport, printable
+from lafka.errors import ArchiveBusy, BadArgument, BadReport, printable
 from lafka.index.build import refresh
 from lafka.index.tables import IndexFiles, open_to_read, reraising
-from lafka.reports.report import ReportOptions, answer
+from lafka.reports.report import BY, ReportOptions, answer
 from lafka.runs.reports import reports
+from lafka.runs.sources import meant
 from lafka.runs.terminals import program
 from lafka.storage.outputs import write_output
 
@@ -26,7 +27,7 @@ class ReportCommand(ArchiveCommand):
         super().add_options(parser)
         add = parser.add_argument
         add("-o", "--output", metavar="FILE", default="", help=".html, .csv or .json; of an archive"
-            " a letter, .txt, or a feed, .atom, too")  # fmt: skip
+            " a letter, .txt, or a feed, .atom, too; - for stdout")  # fmt: skip
         add("--since", metavar="T", help="30d, or a beginning of 2026-11-20T10:11:12Z")
         add("--until", metavar="T", help="as --since")
         add("--by", metavar="KEY", default="", help="one table: archive, series, host, outcome,"
@@ -39,6 +40,9 @@ class ReportCommand(ArchiveCommand):
         add("--no-index", action="store_true", help="tell from the index as it is")
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
+        if opts.by and opts.by not in BY:
+            known = f"{', '.join(BY)}{meant(opts.by, BY)}"
+            raise BadArgument(f"--by {opts.by}: no table, which are {known}")
         asked = ReportOptions.of(opts)  # what is wrong is told before anything is read
         archive = self.archive()
         place = IndexFiles.of(archive.root, self.settings["LAFKA_INDEX"])

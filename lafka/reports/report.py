@@ -16,7 +16,7 @@ from lafka.reports import plots, questions, rot
 from lafka.reports.maintainers import as_atom, as_letter, differences, load_report
 from lafka.reports.rendering import as_csv, as_html, as_json, as_text
 from lafka.reports.tables import ReportSpan, Table, TableReport, as_of, bound, forget
-from lafka.storage.outputs import ending_of
+from lafka.storage.outputs import ending_of, file_at
 
 Question = Callable[[sqlite3.Connection, ReportSpan], Table]
 QUESTIONS: tuple[Question, ...] = (
@@ -115,8 +115,8 @@ OF_AN_ARCHIVE = (".txt", ".atom")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions:
-    """The options of a report; made by :meth:`of`. ``output``: a file's name, empty for a
-    terminal.
+    """The options of a report; made by :meth:`of`. ``output``: its name, empty for a terminal.
+    What is no file is told what a terminal is, where its name does not say more.
     """
 
     output: str = ""
@@ -136,14 +136,13 @@ class ReportOptions:
                     before=opts.before)  # fmt: skip
         for time in (asked.since, asked.until, asked.recheck):
             bound("2026-01-01T00:00:00Z", time)
-        if asked.by and asked.by not in BY:
-            raise BadArgument(f"--by {asked.by}: no table, which are {', '.join(BY)}")
         if asked.by and asked.archive:
             raise BadArgument("--by tells of all archives, --archive of one: say one of them")
         if asked.top < 1:
             raise BadArgument(f"--top {asked.top}: at least 1")
         form = asked.form
-        if asked.recheck is None and asked.output and form not in FORMS:
+        is_file = asked.output and file_at(asked.output)
+        if asked.recheck is None and is_file and form not in FORMS:
             raise BadArgument(f"{asked.output}: ends with none of {', '.join(FORMS)}")
         if form in OF_AN_ARCHIVE and not asked.archive and asked.recheck is None:
             raise BadArgument(f"{asked.output}: a letter and a feed are of one archive: --archive")

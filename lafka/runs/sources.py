@@ -229,5 +229,6 @@ def meant(word: str, known: Iterable[str], most: int = 1) -> str:
     """Return the end of a sentence about *word*, which is none of *known*: up to *most* of these
     that were probably meant; empty where none is near.
     """
-    near = " or ".join(get_close_matches(word, [*known], n=most))
+    names = {name.lower(): name for name in known}
+    near = " or ".join(names[one] for one in get_close_matches(word.lower(), names, n=most))
     return f"; {near} meant?" if near else ""

@@ -80,7 +80,7 @@ def _log_level(settings: BaseSettings) -> None:
     levels = logging.getLevelNamesMapping()
     if value not in levels and not value.isdigit():
         known = ", ".join(name for name in levels if name not in ("NOTSET", "WARN", "FATAL"))
-        raise BadArgument(f"LOG_LEVEL={value!r} is none of {known}")
+        raise BadArgument(f"LOG_LEVEL={value!r} is none of {known}{meant(value, levels)}")
 
 
 def _whole(settings: BaseSettings, name: str, least: int) -> int:
@@ -148,7 +148,9 @@ def size(settings: BaseSettings, name: str) -> int:
 def _one_of(*words: str) -> Check:
     def check(settings: BaseSettings, name: str) -> None:
         if settings.get(name) not in words:
-            raise BadArgument(f"{name}={settings.get(name)!r} is none of {', '.join(words)}")
+            value = settings.get(name)
+            guess = meant(str(value), words)
+            raise BadArgument(f"{name}={value!r} is none of {', '.join(words)}{guess}")
 
     return check
 

@@ -41,7 +41,7 @@ from lafka.runs import validation
 from lafka.runs.feed import add_outcome_feed
 from lafka.runs.progress import Aim
 from lafka.runs.sources import GUESTS, archive_line
-from lafka.spiders.loading import user_agent
+from lafka.spiders.loading import user_agent, with_ours
 from lafka.spiders.road import leave_off
 from lafka.storage.stopping import (
     LIST_STAT,
@@ -74,6 +74,7 @@ class FilesetSpider(Spider):
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
+        with_ours(settings)
         super().update_settings(settings)
         add_outcome_feed(settings, fields=None, item_classes=[ResultItem])
         if settings.getpriority("USER_AGENT") == 0 or not settings.get("USER_AGENT"):

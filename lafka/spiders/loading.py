@@ -16,6 +16,18 @@ import lafka
 from lafka.capture.run import warc_settings
 from lafka.errors import BadArgument, printable
 
+_BELOW_ALL = 5
+"""A priority under that of any source; a program sets Scrapy's own defaults, 0, a second time."""
+
+
+def with_ours(settings: BaseSettings) -> None:
+    """Put Lafka's settings below *settings* where no module of settings brought them.
+
+    As in a program, or with ``runspider``, in a folder without a ``scrapy.cfg``.
+    """
+    if "LAFKA_WRITERS" not in settings:
+        settings.setmodule("lafka.settings", priority=_BELOW_ALL)
+
 
 def user_agent(settings: BaseSettings) -> str:
     """Return what a scrapy-warcio settings file says, else Lafka and whom to turn to."""

@@ -31,7 +31,7 @@ from lafka.politeness.failures import not_the_sites
 from lafka.politeness.feeder import AnyLine, HostFeeder
 from lafka.politeness.places import Places
 from lafka.runs.reporting import RunReports
-from lafka.spiders.loading import user_agent
+from lafka.spiders.loading import user_agent, with_ours
 from lafka.storage.limits import keep_what_stands, look_rarely
 from lafka.storage.stopping import HOPELESS_STAT, LIST_STAT, STOPPING, is_closing, stop_for_storage
 from lafka.storage.threads import run_aside
@@ -83,6 +83,7 @@ class RoadSpider(Spider, Generic[AnyLine]):
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
+        with_ours(settings)
         super().update_settings(settings)
         if settings.getpriority("USER_AGENT") == 0 or not settings.get("USER_AGENT"):
             settings.set("USER_AGENT", user_agent(settings), priority="spider")

@@ -25,6 +25,14 @@ process = AsyncCrawlerProcess(settings)
 process.crawl("futli", input="list.tsv")
 process.start()
 """
+NAMED, OF_CLASS = (
+    'process.crawl("futli",',
+    "from lafka.spiders.futli import FutliSpider\nprocess.crawl(FutliSpider,",
+)
+SET, SET_ITEM = (
+    'settings.set("LAFKA_ARCHIVE", sys.argv[1], priority="project")',
+    'settings["LAFKA_ARCHIVE"] = sys.argv[1]',
+)
 OF_THE_PROJECT = (
     "from scrapy.utils.project import get_project_settings\nsettings = get_project_settings()"
 )
@@ -85,6 +93,29 @@ def test_a_setting_counts_by_each_door(tmp_path: Path, door: str, source: str) -
     expected = {"the environment": "by-environment", "scrapy.cfg": "by-file"}
     made = {path.parent.name for path in tmp_path.glob("*/raw")}
     assert made == {expected.get(source, "by-hand")}, done.stderr[-2000:]
+
+
+WITHOUT = {
+    "scrapy runspider": by_command("-m", "scrapy", "runspider", str(FUTLI)),
+    "CrawlerProcess": by_program(OF_THE_PROJECT),
+    "a notebook": by_program("settings = {}"),
+}
+"""Doors by which no module of settings is named where no ``scrapy.cfg`` does."""
+
+
+@pytest.mark.forms(count=2)
+@pytest.mark.parametrize(("door", "archive"), [*product(WITHOUT, ("", "by-hand"))])
+def test_a_folder_without_a_scrapy_cfg_is_no_wrong_door(
+    tmp_path: Path, door: str, archive: str
+) -> None:
+    (tmp_path / "list.tsv").write_text("RePEc:aaa:bbbbbb:1\thttp://127.0.0.1:9/x.pdf\n", "utf-8")
+    line = WITHOUT[door]("project", archive)
+    line = [part.replace(NAMED, OF_CLASS).replace(SET, SET_ITEM) for part in line]
+    done = run(line, tmp_path, {"LAFKA_ARCHIVE": "by-environment"})
+    made = {path.parent.name for path in tmp_path.glob("*/raw")}
+    assert made == {archive or "by-environment"}, done.stderr[-2000:]
+    (told,) = (tmp_path / (archive or "by-environment") / "runs").glob("*.jsonl")
+    assert '"outcome": "refused"' in told.read_text()
 
 
 def run(line: list[str], folder: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:

@@ -29,6 +29,12 @@ from lafka.runs.validation import misspelt
         ("crawl fileset -a inputs=x", "unknown argument 'inputs'; input meant?; the spider's"),
         ("crawl futli -s LAFKA_ARCHVE=x", "unknown setting 'LAFKA_ARCHVE'; LAFKA_ARCHIVE meant?"),
         ("settings --get LAFKA_LINK", "LAFKA_LINK is no setting; LAFKA_LINKS meant?"),
+        ("report --by hots", "; host meant?"),
+        ("completion bsh", "; bash meant?"),
+        ("crawl futli -a input=x -a collection=repec", "unknown collection 'repec'; RePEc meant?"),
+        ("crawl futli -a input=x -a links=rank", "; ranked meant?"),
+        ("crawl fileset -a input=x -a platforms=zenod", "'zenod' is none; zenodo meant?"),
+        ("crawl futli -a input=x -s LOG_LEVEL=WARNIN", "; WARNING meant?"),
         ("docs referense", "no page is called 'referense'; reference meant?"),
     ],
 )

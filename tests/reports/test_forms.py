@@ -382,7 +382,6 @@ def options(**more: Any) -> Any:
     ("more", "sentence"),
     [
         ({"output": "x.pdf"}, "ends with none of"),
-        ({"by": "colour"}, "no table, which are archive"),
         ({"by": "host", "archive": "abc"}, "say one of them"),
         ({"top": 0}, "at least 1"),
         ({"since": "x"}, "neither 30d"),

@@ -22,7 +22,7 @@ from lafka.filesets.targets.item import Target
 from lafka.filesets.walk import Rules
 from lafka.jobs.kafka import library
 from lafka.jobs.kafka.topics import Place, is_kafka, properties
-from lafka.runs.sources import refuse_unknown_arguments
+from lafka.runs.sources import meant, refuse_unknown_arguments
 from lafka.warc.format import dates
 
 if TYPE_CHECKING:
@@ -181,8 +181,8 @@ def _platforms(text: str) -> tuple[str, ...]:
     names = tuple(filter(None, (name.strip() for name in text.split(","))))
     for name in names:
         if name not in _known():
-            known = ", ".join(_known())
-            raise BadArgument(f"platforms={name!r} is none; the platforms are {known}")
+            known, guess = ", ".join(_known()), meant(name, _known())
+            raise BadArgument(f"platforms={name!r} is none{guess}; the platforms are {known}")
     return names
 
 

@@ -21,7 +21,7 @@ from lafka.papers.lists.listfiles import Excludes
 from lafka.papers.lists.shapes import ListOptions
 from lafka.papers.walk import Links, Policy
 from lafka.pids import SCHEMES, Scheme
-from lafka.runs.sources import refuse_unknown_arguments
+from lafka.runs.sources import meant, refuse_unknown_arguments
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -191,8 +191,8 @@ def scheme_of(settings: BaseSettings, name: str | None) -> Scheme:
 
 def _known(name: str) -> Scheme:
     if name not in SCHEMES:
-        known = ", ".join(SCHEMES)
-        raise BadArgument(f"unknown collection {name!r}; the collections are {known}")
+        known, guess = ", ".join(SCHEMES), meant(name, SCHEMES)
+        raise BadArgument(f"unknown collection {name!r}{guess}; the collections are {known}")
     return SCHEMES[name]
 
 
@@ -200,7 +200,8 @@ def _links(text: str) -> Links:
     try:
         return Links(text)
     except ValueError:
-        raise BadArgument(f"links={text!r} is none of {', '.join(Links)}") from None
+        guess = meant(text, Links)
+        raise BadArgument(f"links={text!r} is none of {', '.join(Links)}{guess}") from None
 
 
 def _gateway(text: str, settings: BaseSettings) -> str:
