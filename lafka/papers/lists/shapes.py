@@ -226,5 +226,7 @@ def _is_even(lines: list[list[str]]) -> bool:
 
 
 def _fits(fields: list[str]) -> bool:
-    links = [bool(_LINK.fullmatch(field)) for field in fields]
-    return any(links) and not all(links) and any(field.strip(' "') for field in fields)
+    links = [field for field in fields if _LINK.fullmatch(field)]
+    of_web = sum("://" in link for link in links)
+    is_pair = len(links) < len(fields) or 0 < of_web < len(links)  # a pid may be a DOI
+    return bool(links) and is_pair and any(field.strip(' "') for field in fields)

@@ -172,6 +172,13 @@ def test_nothing_behind_a_closing_quote_is_left_out(tmp_path: Path, mark: str) -
     assert line.outcome == "bad-url"
 
 
+def test_a_doi_and_its_link_are_a_line_of_any_shape(tmp_path: Path) -> None:
+    lines = "doi:10.1000/1{0}https://a.example/1,10.1000/b\n10.1000/2{0}https://a.example/2\n"
+    for mark, usual in product("\t;", "\t,"):
+        shape = shape_of(lines.format(mark).encode(), usual, SCHEMES["any"])
+        assert (shape.delimiter or usual) == mark
+
+
 def test_a_character_may_lie_across_two_chunks(tmp_path: Path) -> None:
     path = tmp_path / "l.txt"
     title = "ü" * 70_000
