@@ -169,6 +169,15 @@ def test_texts_are_a_table_to_search(texts: Path) -> None:
     database.close()
 
 
+@pytest.mark.parametrize("verb", ["futs", "text"])
+def test_a_choice_that_nothing_is_of_is_told(texts: Path, verb: str) -> None:
+    done = lafka(texts, verb, "--archive", "abd", "--host", "x.exmaple")
+    assert (done.returncode, done.stdout) == (0, "")
+    told = "nothing in the archive is of --archive abd, --host x.exmaple"
+    assert done.stderr.splitlines()[0] == told
+    assert "nothing" not in lafka(texts, verb, "--archive", "abc").stderr
+
+
 @pytest.mark.parametrize("args", [("futs",), ("text", "--all", "--csv")])
 def test_lines_without_a_title_are_told_until_there_is_an_index(
     texts: Path, args: tuple[str, ...]

@@ -93,14 +93,21 @@ class FutsCommand(ArchiveCommand):
 
     def futs(self, args: list[str], opts: Namespace) -> Iterator[StoredFut]:
         """Yield the futs that *args* and *opts* mean; ``CallerError`` for what cannot be."""
+        chosen = {name: getattr(opts, name) for name in ("archive", "series", "host")}
+        count = 0
         try:
-            yield from self.archive().futs(
+            for fut in self.archive().futs(
                 named(args, opts.list), since=opts.since, until=opts.until, host=opts.host,
                 archive=opts.archive, series=opts.series, label=opts.label,
                 latest=not opts.all_times, problem=self.wrong,
-            )  # fmt: skip
+            ):  # fmt: skip
+                count += 1
+                yield fut
         except BadChoice as error:
             raise BadArgument(f"--{error}") from None
+        if not count and any(chosen.values()):
+            told = ", ".join(f"--{name} {value}" for name, value in chosen.items() if value)
+            self.tell(f"nothing in the archive is of {told}")
 
     def wrong(self, error: Exception) -> None:
         """Tell of a paper that cannot be read; the others are given."""

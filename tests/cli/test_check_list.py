@@ -87,11 +87,11 @@ def test_the_mended_list_is_written_and_the_difference_shown(tmp_path):
 
 def test_a_mended_list_keeps_columns_that_are_not_known(tmp_path):
     (tmp_path / "list.csv").write_text(
-        "Nr;Titel;pid;url;Link;Nr\n"
+        "Nr;Thema;pid;url;Link;Nr\n"
         "1;Über, alles;RePEc:abc:wpaper:1;ttps://example.org/1.pdf;https://x.example/;a\n"
         "2;Zwei;RePEc:abc:wpaper:2;https://example.org/2.pdf;;b\n"
     )
-    header = ["pid", "futli", "title", "restriction", "Nr", "Titel", "Link_5", "Nr_6"]
+    header = ["pid", "futli", "title", "restriction", "Nr", "Thema", "Link_5", "Nr_6"]
     pids = [f"RePEc:abc:wpaper:{number}" for number in (1, 2)]
     urls = [f"https://example.org/{number}.pdf" for number in (1, 2)]
     one = [pids[0], urls[0], "", "", "1", "Über, alles", "https://x.example/", "a"]

@@ -375,7 +375,7 @@ def _url(row: ListRow, url: str) -> str:
 
 PID_NAMES = ("pid", "handle", "id", "paper", "paper-id", "paper_id", "doi")
 URL_NAMES = ("futli", "url", "link", "href", "uri", "file-url", "file_url", "fulltext")
-TITLE_NAMES = ("title",)
+TITLE_NAMES = ("title", "titel", "titre", "titolo", "título")
 RESTRICTION_NAMES = ("restriction", "restricted", "file-restriction", "file_restriction")
 _KNOWN = frozenset((*PID_NAMES, *URL_NAMES, *TITLE_NAMES, *RESTRICTION_NAMES))
 
@@ -467,6 +467,8 @@ def columns_of(
     else:
         pids = named_pid if has_header and not is_one else []
         columns = _by_contents(body, scheme, pids, has_header=has_header, by_comma=by_comma)
+        if columns.has_header:
+            columns = columns._replace(title=_sole(first, TITLE_NAMES))
     width = columns.width if by_comma else max(map(len, lines))
     header = lines[0] if columns.has_header else ()
     return columns._replace(names=_names(columns, header, width), has_row_names=is_short)

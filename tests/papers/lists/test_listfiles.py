@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lafka.errors import BadList
 from lafka.papers.lists.futlis import Futli, Line
-from lafka.papers.lists.listfiles import LONGEST_LINE, read
+from lafka.papers.lists.listfiles import BOM, LONGEST_LINE, read
 from lafka.papers.lists.rows import NO_LINE
 from lafka.pids import SCHEMES
 
@@ -315,7 +315,7 @@ def test_every_line_has_one_verdict_whatever_it_holds(tmp_path_factory, form, ra
     listed = [
         number
         for number, line in enumerate(raw, start=2)
-        if not NO_LINE.fullmatch(line.decode("latin-1"))
+        if not NO_LINE.fullmatch(line.removeprefix(BOM).decode("latin-1"))
     ]
     assert [line.number for line in lines] == listed
     for line in lines:

@@ -179,6 +179,15 @@ def test_a_doi_and_its_link_are_a_line_of_any_shape(tmp_path: Path) -> None:
         assert (shape.delimiter or usual) == mark
 
 
+@pytest.mark.parametrize("name", ["Title", "Titel", "Titre", "TITOLO", "Título"])
+def test_a_title_is_known_in_other_languages(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "l.csv"
+    path.write_text(f"Kennung;{name};Lien\nRePEc:aaa:bbbbbb:1;Über Geld;https://a.example/1\n")
+    (line,) = read(path, SCHEME)
+    assert line.futli is not None
+    assert line.futli.title == "Über Geld"
+
+
 def test_a_character_may_lie_across_two_chunks(tmp_path: Path) -> None:
     path = tmp_path / "l.txt"
     title = "ü" * 70_000
