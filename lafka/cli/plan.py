@@ -16,9 +16,8 @@ from lafka.papers.crawling.arguments import FutliArguments, scheme_of
 from lafka.papers.lists.forecasts import DAY, CrawlPlan, CrawlSpeed, HostCounts
 from lafka.storage.outputs import in_bytes
 
-_RATE = re.compile(r"(\d+(?:\.\d+)?)/([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": DAY}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kMGT]?)")
+_NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
 _BYTES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 SHOWN = 5
 """Hosts that are shown to people; ``--json`` has twenty."""
@@ -39,7 +38,7 @@ class PlanCommand(ArchiveCommand):
             ("per-worker", "40", "lines a second that one worker can store"),
             ("workers", "1,4,16", "numbers of workers to tell of"),
             ("mean-size", "1.3M", "bytes of a paper in the archive"),
-            ("shards", "0", "tell of the fullest of so many shards"),
+            ("shards", "", "tell of the fullest of so many shards"),
             ("collection", "", "of RePEc if not set"),
         ):
             parser.add_argument(f"--{name}", metavar="X", default=default, help=text)
@@ -52,47 +51,37 @@ class PlanCommand(ArchiveCommand):
             raise BadArgument(
                 "a plan reads its list twice: name a file, not a pipe or standard input"
             )
-        speed, workers, shards = _speed(opts), _workers(opts.workers), _shards(opts.shards)
+        speed = _speed(opts)
+        workers = _parsed("workers", opts.workers, r"([1-9]\d{0,5})(,[1-9]\d{0,5})*", "1,4,16")[0]
+        shards = opts.shards and _parsed("shards", opts.shards, r"(\d{1,6})", "4")[0]
         given = {"input": args[0], "collection": opts.collection}
         arguments = FutliArguments.parse(self.settings, given, looked_at=False)
         scheme = scheme_of(self.settings, arguments.collection)
-        counts = HostCounts.count(arguments.lines(scheme), shards)
+        counts = HostCounts.count(arguments.lines(scheme), int(shards or 0))
         largest = counts.largest(arguments.lines(scheme))
-        plan = CrawlPlan(counts=counts, largest=largest, speed=speed, workers=workers).as_json()
+        plan = CrawlPlan(
+            counts=counts, largest=largest, speed=speed, workers=[*map(int, workers.split(","))]
+        ).as_json()
         print(json.dumps(plan) if opts.json else "\n".join(_shown(plan, args[0], speed)))
 
 
 def _speed(opts: Namespace) -> CrawlSpeed:
-    rate = _RATE.fullmatch(opts.rate)
-    size = _SIZE.fullmatch(opts.mean_size)
-    if not rate or not float(rate[1]):
-        raise BadArgument(f"--rate {opts.rate!r} is not like 1/s, 30/m or 0.5/s, above nothing")
-    if not size or not float(size[1]):
-        raise BadArgument(f"--mean-size {opts.mean_size!r} is not like 1.3M or 250k")
+    rate = _parsed("rate", opts.rate, rf"{_NUMBER}/([smhd])", "1/s, 30/m or 0.5/s")
+    size = _parsed("mean-size", opts.mean_size, rf"{_NUMBER}([kMGT]?)", "1.3M or 250k")
     return CrawlSpeed(
         rate=float(rate[1]) / _SECONDS[rate[2]],
-        requests=_positive("requests", opts.requests),
-        per_worker=_positive("per-worker", opts.per_worker),
+        requests=float(_parsed("requests", opts.requests, _NUMBER, "2.1")[1]),
+        per_worker=float(_parsed("per-worker", opts.per_worker, _NUMBER, "40")[1]),
         mean_size=round(float(size[1]) * _BYTES[size[2]]),
     )
 
 
-def _positive(name: str, text: str) -> float:
-    if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text) or not float(text):
-        raise BadArgument(f"--{name} {text!r} is no number above nothing")
-    return float(text)
-
-
-def _workers(text: str) -> list[int]:
-    if not re.fullmatch(r"[1-9]\d{0,5}(,[1-9]\d{0,5})*", text):
-        raise BadArgument(f"--workers {text!r} is not like 1,4,16")
-    return [int(number) for number in text.split(",")]
-
-
-def _shards(text: str) -> int:
-    if not re.fullmatch(r"\d{1,6}", text):
-        raise BadArgument(f"--shards {text!r} is no number of shards")
-    return int(text)
+def _parsed(name: str, text: str, form: str, like: str) -> re.Match[str]:
+    """Match *text* of the option *name* whole; its first group is a number above nothing."""
+    found = re.fullmatch(form, text, re.ASCII)
+    if not found or not float(found[1]):
+        raise BadArgument(f"--{name} {text!r} is not like {like}, above nothing")
+    return found
 
 
 def _shown(plan: Mapping[str, Any], name: str, speed: CrawlSpeed) -> Iterator[str]:

@@ -131,12 +131,8 @@ class Forecast:
 
     def _parted(self, agreed: int) -> tuple[Counter[int], Counter[int]]:
         """Return the sizes of the *agreed* largest hosts, and of the others."""
-        fast: Counter[int] = Counter()
-        for size in sorted(self._sizes, reverse=True):
-            fast[size] = min(self._sizes[size], agreed - fast.total())
-            if fast.total() >= agreed:
-                break
-        return +fast, self._sizes - fast
+        fast = Counter(nlargest(agreed, self._sizes.elements()))
+        return fast, self._sizes - fast
 
 
 class _HostGroup:
