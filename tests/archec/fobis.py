@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from lafka.archec.gather.gathering import Gathering, Stored
 from lafka.archec.records import Kind
 from lafka.archec.store import pages
@@ -10,9 +12,25 @@ from lafka.archec.store.lines import first_line, version
 from lafka.payloads import SNIFF, kind_of
 from lafka.payloads import Kind as PayloadKind
 from lafka.warc.format import dates
-from tests.archec.stores import Home
+from tests.archec.stores import Home, template
 
 HEAD = first_line("fobi", "tests", source="tests")
+
+
+def url(archive: str, number: int) -> str:
+    return f"http://x.example/{archive}/{number}.pdf"
+
+
+def two_archives(root: Path, more: dict[str, str] | None = None) -> Home:
+    """A store of two archives: abc has a misspelt field and a duplicate, xyz is sound."""
+    made = Home(root)
+    made.put({
+        "abc/wpaper/1.rdf": "".join(map(template, (1, 2, 3))),
+        "abc/wpaper/2.rdf": template(4, more="Titel: x\n") + template(1, title="Other"),
+        "xyz/books/1.rdf": template(1, "xyz", "books"),
+    } | (more or {}))  # fmt: skip
+    made.tobi()
+    return made
 
 
 def gather(

@@ -193,10 +193,14 @@ def test_a_dry_run_writes_nothing_before_the_first_run_or_after(operator):
         "tobi", "--dry-run", "-s", "LAFKA_OBJECT_STORE=data"
     )
     operator.gets("tobi")
-    operator.home.put({"abc/wpaper/9.rdf": template(9)})
-    before = objects(operator.home.archive)
+    home = operator.home
+    home.put({"abc/wpaper/0.rdf": template(0, title="B"), "abc/wpaper/9.rdf": template(9)})
+    (home.data / "abc/wpaper/1.rdf").unlink()
+    before = home.objects(), home.journals(), home.walk()
     (told,) = operator.lines("tobi", "--dry-run")
-    assert (told["dry"], told["appearance"], objects(operator.home.archive)) == (True, 1, before)
+    events = ("appearance", "change", "deletion", "same")
+    assert (told["dry"], [told[event] for event in events]) == (True, [1, 1, 1, 1])
+    assert (home.objects(), home.journals(), home.walk()) == before
 
 
 PAGE = b"<html><head><title>503</title></head><body>Service Unavailable</body></html>\n"

@@ -87,6 +87,11 @@ def filled(root: Path) -> Home:
     return home
 
 
+def holdings_of(home: Home) -> StoreHoldings:
+    store = ObiStore(home.archive)
+    return StoreHoldings(store, lambda: open_records(store, read_only=True))
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("served")
@@ -187,13 +192,21 @@ def test_a_memento_is_the_file_of_the_store(served: Served) -> None:
     assert "timegate" in by_rel(answer.headers["Link"])
 
 
-def test_a_redirect_leads_to_what_it_led_to(served: Served) -> None:
-    for name in (FOO, HOP):
-        answer = served.web.get(served.obi(name, FILES))
-        assert answer.status_code == 302
-        assert answer.headers["Location"] == served.address + served.obi(BAR, FILES)
-        assert answer.headers["Memento-Datetime"] == http_date(FILES)
-        assert by_rel(answer.headers["Link"])["original"][0].target == name
+@pytest.mark.parametrize(
+    ("name", "to", "tist"),
+    [(FOO, BAR, FILES), (HOP, BAR, FILES), (SLASH, f"{SLASH}/", FILES + 4 * DAY)],
+)
+def test_a_redirect_leads_to_what_it_led_to(served: Served, name: str, to: str, tist: int) -> None:
+    answer = served.web.get(served.obi(name, tist))
+    assert answer.status_code == 302
+    assert answer.headers["Location"] == served.address + served.obi(to, tist)
+    assert answer.headers["Memento-Datetime"] == http_date(tist)
+    assert by_rel(answer.headers["Link"])["original"][0].target == name
+    content = SLASHED if name == SLASH else PDF
+    assert served.web.get(answer.headers["Location"]).content == content
+
+
+def test_redirects_are_followed_to_a_file(served: Served) -> None:
     last = served.web.get(served.obi(FOO), follow_redirects=True)
     assert last.content == PDF
     assert last.headers["Content-Type"] == "application/pdf"
@@ -220,24 +233,12 @@ def test_a_timemap_in_cdxj_has_a_memento_a_line(served: Served) -> None:
         assert len(one["md5"]) == 32
 
 
-def test_a_redirect_that_adds_a_slash_leads_there_too(served: Served) -> None:
-    answer = served.web.get(served.obi(SLASH, FILES + 4 * DAY))
-    assert answer.status_code == 302
-    assert answer.headers["Location"] == served.address + served.obi(f"{SLASH}/", FILES + 4 * DAY)
-    assert answer.headers["Memento-Datetime"] == http_date(FILES + 4 * DAY)
-    assert served.web.get(answer.headers["Location"]).content == SLASHED
-
-
-def test_content_that_was_held_is_served_at_its_own_place(served: Served) -> None:
-    answer = served.web.get(served.obi(PAGE, FILES + 2 * DAY))
-    assert (answer.status_code, answer.content) == (200, b"<html><p>first")
-    assert answer.headers["Content-Type"].startswith("text/html")
-
-
-def test_what_is_lost_is_served_and_says_so(served: Served) -> None:
-    for tist in (FILES, FILES + DAY, FILES + 2 * DAY):
-        answer = served.web.get(served.obi(PAGE, tist))
-        assert answer.status_code == 200
+def test_what_is_lost_is_served_at_its_own_place_and_says_so(served: Served) -> None:
+    """The content of the third was held: its file is that of the first."""
+    for day, content in enumerate((b"first", b"second", b"first")):
+        answer = served.web.get(served.obi(PAGE, FILES + day * DAY))
+        assert (answer.status_code, answer.content) == (200, b"<html><p>" + content)
+        assert answer.headers["Content-Type"].startswith("text/html")
         assert answer.headers["Lafka-Lost"] == http_date(FILES + 3 * DAY)
 
 
@@ -420,11 +421,7 @@ class Impatient(PatientProtocol):
 @pytest.fixture
 def impatient(tmp_path: Path) -> Iterator[tuple[str, int]]:
     """A gateway that hangs up soon, in a thread."""
-    home = filled(tmp_path / "archec")
-    store = ObiStore(home.archive)
-    gateway = Gateway(
-        StoreHoldings(store, lambda: open_records(store, read_only=True)), ["127.0.0.1"]
-    )
+    gateway = Gateway(holdings_of(filled(tmp_path / "archec")), ["127.0.0.1"])
     with closing(socket.create_server(("127.0.0.1", 0))) as listening:
         server = uvicorn.Server(gateways.config(gateway, Impatient))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -497,9 +494,7 @@ sys.addaudithook(_heard)
 
 @pytest.fixture(scope="module")
 def quiet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    home = filled(tmp_path_factory.mktemp("quiet") / "archec")
-    store = ObiStore(home.archive)
-    gateway = Gateway(StoreHoldings(store, lambda: open_records(store, read_only=True)), ["x"])
+    gateway = Gateway(holdings_of(filled(tmp_path_factory.mktemp("quiet") / "archec")), ["x"])
     gateway._holdings.history(PAGE)  # the database is open
     yield gateway
     gateway._holdings.close()
@@ -547,8 +542,7 @@ def test_the_extra_that_is_missing_is_named(tmp_path: Path) -> None:
 @pytest.fixture
 def holdings(tmp_path: Path) -> Iterator[tuple[Home, StoreHoldings]]:
     home = filled(tmp_path / "archec")
-    store = ObiStore(home.archive)
-    made = StoreHoldings(store, lambda: open_records(store, read_only=True))
+    made = holdings_of(home)
     yield home, made
     made.close()
 

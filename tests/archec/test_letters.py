@@ -18,25 +18,15 @@ from lafka.reports.obi_letters import (
     letter_of,
     write_letters,
 )
-from tests.archec.fobis import gather
+from tests.archec.fobis import gather, two_archives, url
 from tests.archec.stores import DAY, START, Home, template
-
-
-def url(archive: str, number: int) -> str:
-    return f"http://x.example/{archive}/{number}.pdf"
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     """Two archives; abc has a misspelt field, a duplicate and a lost file; xyz is sound."""
-    made = Home(tmp_path / "archec")
-    made.put({
-        "abc/wpaper/1.rdf": "".join(map(template, (1, 2, 3))),
-        "abc/wpaper/2.rdf": template(4, more="Titel: x\n") + template(1, title="Other"),
-        "abc/wpaper/3.rdf": template(5, more="Titel: y\n"),
-        "xyz/books/1.rdf": template(1, "xyz", "books"),
-    })  # fmt: skip
-    made.tobi()
+    more = {"abc/wpaper/3.rdf": template(5, more="Titel: y\n")}
+    made = two_archives(tmp_path / "archec", more)
     files = {url("abc", n): f"%PDF-1.4 {n}".encode() for n in (1, 2)}
     gather(made, START + 5 * DAY, files | {url("xyz", 1): b"%PDF-1.4 x"})
     gather(made, START + 2 * YEAR, {}, lost=(url("abc", 1),))

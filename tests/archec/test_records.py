@@ -250,9 +250,6 @@ class Conformance:
         assert (walked(again), again.gatherings()) == (before, gatherings)
         again.close()
 
-    def test_the_same_journals_give_the_same_walk_as_the_default(self, records):
-        assert walked(filled(records, 3)) == walked(filled(SqliteRecords(Path(":memory:")), 3))
-
     def test_the_same_journals_give_the_same_refipos_contents_and_counts(self, records):
         other = filled(SqliteRecords(Path(":memory:")), 4)
         filled(records, 4)

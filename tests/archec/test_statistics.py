@@ -13,25 +13,15 @@ from lafka.archec.records import Kind, Obi, State
 from lafka.archec.statistics import YEAR, Scope, is_live, statistics
 from lafka.errors import BadArgument
 from lafka.reports.obi_report import ObiReportOptions, answer
-from tests.archec.fobis import gather
+from tests.archec.fobis import gather, two_archives, url
 from tests.archec.stores import DAY, START, Home, template
 from tests.services.chromiums import browsing
-
-
-def url(archive: str, number: int) -> str:
-    return f"http://x.example/{archive}/{number}.pdf"
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     """Two archives; of the files of abc one is lost after two years, one never got."""
-    made = Home(tmp_path / "archec")
-    made.put({
-        "abc/wpaper/1.rdf": "".join(map(template, (1, 2, 3))),
-        "abc/wpaper/2.rdf": template(4, more="Titel: x\n") + template(1, title="Other"),
-        "xyz/books/1.rdf": template(1, "xyz", "books"),
-    })  # fmt: skip
-    made.tobi()
+    made = two_archives(tmp_path / "archec")
     made.put({"abc/wpaper/1.rdf": template(1, title="B") + template(2)})
     made.tobi()
     files = {url("abc", n): f"%PDF-1.4 {n}".encode() for n in (1, 2)}

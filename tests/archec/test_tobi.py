@@ -68,19 +68,6 @@ def test_appearance_change_and_deletion_are_the_three_incidences(home):
         assert (found.past, found.lost) == ([START + DAY], None)
 
 
-def test_a_tobi_that_goes_back_to_an_older_text_is_a_link_to_that(home):
-    home.tobi()
-    home.put({"abc/wpaper/0.rdf": template(0, title="B")})
-    home.tobi()
-    home.put({"abc/wpaper/0.rdf": template(0)})
-    home.tobi()
-    store = ObiStore(home.archive)
-    place = store.path(START + 2 * DAY, PAPER.format(0))
-    assert place.is_symlink()
-    assert place.resolve() == store.path(START, PAPER.format(0)).resolve()
-    assert home.journal(START + 2 * DAY)[1]["held"] == [START, PAPER.format(0)]
-
-
 def test_content_whose_file_was_taken_away_is_stored_anew(home):
     home.tobi()
     home.put({"abc/wpaper/0.rdf": template(0, title="B")})
@@ -236,16 +223,6 @@ def test_what_cannot_be_read_is_not_lost(home):
     finally:
         (home.data / "abc" / "wpaper").chmod(0o755)
     assert report.counts["deletion"] == 0
-
-
-def test_a_dry_run_tells_and_writes_nothing(home):
-    home.tobi()
-    home.put({"abc/wpaper/0.rdf": template(0, title="B"), "abc/wpaper/9.rdf": template(9)})
-    (home.data / "abc/wpaper/1.rdf").unlink()
-    before = everything(home.archive)
-    report = home.tobi(dry=True)
-    assert everything(home.archive) == before
-    assert dict(report.counts) == {"change": 1, "appearance": 1, "same": 1, "deletion": 1}
 
 
 def test_current_switched_during_a_run_mixes_nothing(home, tmp_path):

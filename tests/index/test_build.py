@@ -169,24 +169,28 @@ def test_two_indexers_at_once_are_one_and_a_sentence(history: History) -> None:
 
 
 CHILD = """
-import sys
-from lafka.index import build
-from lafka.index.build import refresh
+import os, signal, sys
+from lafka.index.build import IndexBuilder, refresh
 from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
-import os, signal
-steps = int(sys.argv[2])
-own = build.IndexBuilder._step
+steps, anew = int(sys.argv[2]), sys.argv[3] == "True"
+own = IndexBuilder._step
 def step(self):
     global steps
     own(self)
     steps -= 1
     if not steps:
         os.kill(os.getpid(), signal.SIGKILL)
-build.IndexBuilder._step = step
+IndexBuilder._step = step
 archive = Archive(sys.argv[1])
-refresh(archive, IndexFiles.of(archive.root), batch=5)
+refresh(archive, IndexFiles.of(archive.root), anew=anew, batch=5)
 """
+
+
+def index_killed(history: History, steps: int, *, anew: bool = False) -> None:
+    """Index in a process that is killed after `steps` steps."""
+    args = [sys.executable, "-c", CHILD, str(history.root), str(steps), str(anew)]
+    assert subprocess.run(args, cwd=ROOT, check=False).returncode == -signal.SIGKILL
 
 
 def test_after_a_kill_the_next_run_goes_on(history: History) -> None:
@@ -195,10 +199,7 @@ def test_after_a_kill_the_next_run_goes_on(history: History) -> None:
         history.suwaf(number, {0: [1.0]})
     history.feed(1, *(line(number, 2, "gone") for number in range(23)))
     for steps in (1, 2, 4, 3):
-        done = subprocess.run(
-            [sys.executable, "-c", CHILD, str(history.root), str(steps)], cwd=ROOT, check=False
-        )
-        assert done.returncode == -signal.SIGKILL
+        index_killed(history, steps)
         (count,) = history.rows("SELECT count(*) FROM paper")[0]
         assert count % 5 == 0 or count == 23
     assert history.rows("SELECT value FROM meta WHERE key = 'unfinished'") == [("",)]
@@ -224,32 +225,13 @@ def test_folders_that_changed_are_read_again(history: History) -> None:
     assert history.index().changed == 0
 
 
-ANEW = """
-import sys
-from lafka.index.build import IndexBuilder, refresh
-from lafka.index.tables import IndexFiles
-from lafka.papers import Archive
-import os, signal
-own = IndexBuilder._step
-def step(self):
-    own(self)
-    os.kill(os.getpid(), signal.SIGKILL)
-IndexBuilder._step = step
-archive = Archive(sys.argv[1])
-refresh(archive, IndexFiles.of(archive.root), anew=True, batch=5)
-"""
-
-
 def test_a_kill_leaves_nothing_of_an_index_made_anew(history: History) -> None:
     """Neither where there was none, nor of the old one's successor."""
     for number in range(23):
         history.suwaf(number, {0: [1.0]})
         history.feed(1, line(number, 2, "gone"))
     for papers in (23, 24):
-        done = subprocess.run(
-            [sys.executable, "-c", ANEW, str(history.root)], cwd=ROOT, check=False
-        )
-        assert done.returncode == -signal.SIGKILL
+        index_killed(history, 1, anew=True)
         assert history.place.draft.exists()
         assert history.place.database.exists() == (papers == 24)
         if papers == 24:

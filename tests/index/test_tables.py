@@ -127,21 +127,26 @@ def test_a_missing_index_is_told(tmp_path: Path) -> None:
         tables.open_to_read(tmp_path / "archive.sqlite")
 
 
+def fill(patch: pytest.MonkeyPatch, opener: str) -> None:
+    """Let what `tables.<opener>` opens have 60 pages: SQLITE_FULL, as of a disk with no more."""
+    own = getattr(tables, opener)
+
+    def small(path: Path) -> sqlite3.Connection:
+        db: sqlite3.Connection = own(path)
+        db.execute("PRAGMA max_page_count = 60")
+        return db
+
+    patch.setattr(tables, opener, small)
+
+
 def test_a_full_disk_is_one_sentence_and_the_next_run_goes_on(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = tables.open_to_write
-
-    def small(path: Path) -> sqlite3.Connection:
-        db = own(path)
-        db.execute("PRAGMA max_page_count = 60")  # SQLITE_FULL, as of a disk that has no more
-        return db
-
     for number in range(2, 400):
         history.suwaf(number, {0: [1.0]})
     history.later()
     with monkeypatch.context() as patch:
-        patch.setattr(tables, "open_to_write", small)
+        fill(patch, "open_to_write")
         with pytest.raises(StorageTrouble, match="No space left"):
             history.index()
     (before,) = history.rows("SELECT count(*) FROM paper")
@@ -154,17 +159,11 @@ def test_a_full_disk_is_one_sentence_and_the_next_run_goes_on(
 def test_a_disk_that_is_full_while_an_index_is_made_leaves_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    history, own = History(tmp_path / "archive"), tables.open_draft
-
-    def small(path: Path) -> sqlite3.Connection:
-        db = own(path)
-        db.execute("PRAGMA max_page_count = 60")
-        return db
-
+    history = History(tmp_path / "archive")
     for number in range(400):
         history.suwaf(number, {0: [1.0]})
     with monkeypatch.context() as patch:
-        patch.setattr(tables, "open_draft", small)
+        fill(patch, "open_draft")
         with pytest.raises(StorageTrouble, match="No space left"):
             history.index()
     assert [path.name for path in history.place.folder.iterdir()] == ["lock"]
