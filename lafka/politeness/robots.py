@@ -235,7 +235,8 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._stats.inc_value(f"robotstxt/response_status_count/{status}")
         if 200 <= status < 300:
             return await self._parse(request, response)
-        if status in ASKS_TO_WAIT and tries < self.tries_max and self._parks():
+        parks = self.crawler.get_downloader_middleware(RetryAfterMiddleware) is not None
+        if parks and status in ASKS_TO_WAIT and tries < self.tries_max:
             self._tries[origin] = tries + 1
             return RobotsRules(parked=True, expires=0.0)
         if status < 500 and status != 429:
@@ -292,9 +293,6 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     def _slot(self, request: Request) -> Slot | None:
         downloader = self._engine.downloader
         return downloader.slots.get(downloader.get_slot_key(request))
-
-    def _parks(self) -> bool:
-        return self.crawler.get_downloader_middleware(RetryAfterMiddleware) is not None
 
     @property
     def _engine(self) -> ExecutionEngine:

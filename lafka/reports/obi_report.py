@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,21 +54,18 @@ def answer(records: Records, asked: ObiReportOptions) -> bytes:
     """The bytes of what is asked for; the same store gives the same."""
     figures = statistics(records, asked.scope)
     archive = asked.scope.archive
+    questions = (BY[asked.by],) if asked.by else QUESTIONS
     since = tists.to_text(asked.scope.since) if asked.scope.since else ""
     whole = TableReport(
         span=ReportSpan(as_of=tists.to_text(figures.as_of), since=since),
         title=f"Report on the obi store: {archive}" if archive else "Report on the obi store",
         source="the obi store",
         archive=archive,
-        tables=tuple(_tables(figures, asked.by)),
+        tables=tuple(question(figures) for question in questions),
     )
     if asked.form == "html":
         return as_html(whole, top=asked.top, plot=plots.svg)
     return as_csv(whole.tables[0]) if asked.form == "csv" else as_json(whole)
-
-
-def _tables(figures: Statistics, by: str) -> Iterator[Table]:
-    yield from ([BY[by](figures)] if by else (question(figures) for question in QUESTIONS))
 
 
 def _summary(figures: Statistics) -> Table:

@@ -24,7 +24,7 @@ from lafka.archec.store.folders import CUT_MARK, Names, ObiStore
 from lafka.archec.store.journals import head, read
 from lafka.archec.store.lines import version
 from lafka.capture.logged import LoggedExchange
-from lafka.capture.readback import Bound, DeadLog, recovered
+from lafka.capture.readback import DeadLog, recovered
 from lafka.capture.verdicts import judge
 from lafka.errors import BadId, BadJournal, BadUrl, BadWarc
 from lafka.payloads import SNIFF, kind_of
@@ -158,11 +158,7 @@ def _answers(log: DeadLog) -> Iterator[Got]:
             log.problems.append(str(error))
             continue
         if exchanges:
-            yield Got(uri=_uri(bound), exchanges=exchanges)
-
-
-def _uri(bound: Bound) -> str:
-    return bound.body.first(OBI)
+            yield Got(uri=bound.body.first(OBI), exchanges=exchanges)
 
 
 def _key(got: Got) -> tuple[str, str]:

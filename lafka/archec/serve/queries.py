@@ -82,9 +82,10 @@ class ObiQuery:
         told = (
             {"e": event, "tist": tist}
             | ({"md5": keys[tist], **self._told(tist)} if event != "deletion" else {})
+            | {"noted": tists.to_text(tist)}
             for tist, event in incidences(self._obi)
         )
-        return [json.dumps(_timed(one)) for one in told]
+        return [json.dumps(one) for one in told]
 
     def _told(self, tist: int) -> dict[str, Any]:
         """Return what else the journal says of the version."""
@@ -147,10 +148,6 @@ def incidences(obi: Obi) -> list[tuple[int, str]]:
         events.append((tist, "appearance" if not place or again else "change"))
         before = tist
     return sorted(events, key=lambda one: one[0])
-
-
-def _timed(told: dict[str, Any]) -> dict[str, Any]:
-    return {**told, "noted": tists.to_text(told["tist"])}
 
 
 def listed(
