@@ -11,6 +11,9 @@ from tests.archec.stores import DAY, START, Home, template
 BROKEN = {
     "error page": b"<html><body>503 Service Unavailable</body></html>\n",
     "empty": b"",
+    "UTF-16 without a mark": template(0).encode("utf-16-le"),
+    "zeros": bytes(300),
+    "bytes": b"\x89PNG\r\n\x1a\n\x00\x00",
     "cut": template(0).encode()[:8],
 }
 
