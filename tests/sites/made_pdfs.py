@@ -8,9 +8,10 @@ from __future__ import annotations
 import unicodedata
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 A4 = (595.0, 842.0)
+SLIDE = (362.8, 272.1)
 LIGATURES = ("ffi", "ffl", "fi", "fl", "ff")
 
 
@@ -167,3 +168,8 @@ def wrapped(text: str, width: int, size: float = 10.0, *, hyphens: bool = False)
         else:
             line = f"{line} {word}" if line else word
     return [Text(said=one, size=size) for one in (*lines, line) if one]
+
+
+def centred(lines: Sequence[Text], size: tuple[float, float] = A4) -> list[Text]:
+    """*lines* with each in the middle of the page."""
+    return [replace(t, x=max(36.0, (size[0] - len(t.said) * t.size * 0.5) / 2)) for t in lines]
