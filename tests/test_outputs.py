@@ -127,7 +127,7 @@ def test_a_hyphen_is_standard_output(shell: Shell, verb: str) -> None:
 
 def test_a_report_is_text_where_no_name_tells_its_form(shell: Shell) -> None:
     told = [shell(f"lafka report {to}").stdout for to in ("", "-o -", "-o /dev/stdout")]
-    assert told[0].startswith("Of 1 links that once led to a full text")
+    assert told[0].startswith("Of 1 link that once led to a full text")
     assert told == [told[0]] * 3
     assert shell("lafka report -o /dev/null").returncode == 0
     assert "x.pdf: ends with none of .html" in shell("lafka report -o x.pdf").stderr

@@ -30,6 +30,7 @@ from lafka.reports.tables import (
     Table,
     counted,
 )
+from lafka.storage import outputs
 
 _NORMAL_95 = 1.959964
 """The standard normal distribution has 95 % within so many deviations."""
@@ -85,7 +86,9 @@ def headline(db: sqlite3.Connection) -> str:
     once, lost = db.execute(question).fetchone()
     if not once:
         return ""
-    told = f"Of {once:,} links that once led to a full text {lost:,} are lost"
+    are = "is" if lost == 1 else "are"
+    links = outputs.counted(once, "link")
+    told = f"Of {links} that once led to a full text {lost:,} {are} lost"
     most = db.execute(
         f"SELECT h.name, sum(c.lost) FROM {counted(db, BY_HOST)} c JOIN host h ON h.id = c.host"
         " GROUP BY h.id HAVING sum(c.lost) > 0 ORDER BY 2 DESC, 1 LIMIT 2"
