@@ -115,10 +115,7 @@ OF_ITSELF = (
 )
 """Loggers of Scrapy that tell at INFO how it is set up, and its own progress."""
 STATS = "scrapy.statscollectors"
-DOWNLOADS = (
-    "lafka.capture.handler",
-    "scrapy.core.downloader.handlers._base_streaming",
-)
+DOWNLOADS = "lafka.capture.handler"
 WRONG = "DOWNLOAD_FAIL_ON_DATALOSS"
 """Scrapy's advice to set it is not said: what is cut short is an outcome, ``truncated``."""
 
@@ -128,8 +125,7 @@ def settle_log(settings: BaseSettings) -> None:
     asked = (settings.getpriority("STATS_DUMP") or 0) > 0
     for name in (*OF_ITSELF, *(() if asked else (STATS,))):
         logging.getLogger(name).addFilter(at_debug)
-    for name in DOWNLOADS:
-        logging.getLogger(name).addFilter(is_no_wrong_advice)
+    logging.getLogger(DOWNLOADS).addFilter(is_no_wrong_advice)
 
 
 def at_debug(record: logging.LogRecord) -> bool:
