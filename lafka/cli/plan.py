@@ -58,7 +58,7 @@ class PlanCommand(ArchiveCommand):
         arguments = FutliArguments.parse(self.settings, given, looked_at=False)
         scheme = scheme_of(self.settings, arguments.collection)
         counts = HostCounts.count(arguments.lines(scheme), int(shards or 0))
-        largest = counts.largest(arguments.lines(scheme))
+        largest = counts.largest(arguments.lines(scheme, is_quiet=True))
         plan = CrawlPlan(
             counts=counts, largest=largest, speed=speed, workers=[*map(int, workers.split(","))]
         ).as_json()

@@ -48,6 +48,13 @@ def test_a_letter_is_advised_where_it_helps(folder):
     assert "write to the largest hosts" in " ".join(done.stdout.split())
 
 
+def test_what_a_list_is_read_as_is_said_once_though_it_is_read_twice(folder):
+    text = (folder / "list.tsv").read_text().replace("\t", ";")
+    (folder / "list.csv").write_text(text)
+    done = called("plan", "list.csv", folder=folder)
+    assert done.stderr == "list.csv: read as it seems to be: semicolons part its columns\n"
+
+
 def test_all_numbers_come_as_json(folder):
     done = called("plan", "list.tsv", "--json", "--workers", "2,8", folder=folder)
     plan = json.loads(done.stdout)
