@@ -99,11 +99,7 @@ def fitted(data: Sequence[Row], names: Sequence[str]) -> Weights:
 def lost(data: Sequence[Row], weights: Weights, prior: Weights) -> float:
     """What *fitted* makes small: the log loss, and how far *weights* are from *prior*."""
     held = PULL * len(data) / 2 * sum((weights[n] - prior[n]) ** 2 for n in weights)
-    return held + sum(
-        math.log1p(math.exp(min(-odds if right else odds, 500.0)))
-        for _, values, right in data
-        for odds in (sum(weights.get(n, 0.0) * v for n, v in values.items()),)
-    )
+    return held - sum(math.log(p if right else 1 - p) for p, right in judged(data, weights))
 
 
 def solved(matrix: list[list[float]], right: list[float]) -> list[float]:

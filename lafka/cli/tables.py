@@ -97,9 +97,8 @@ class FutsCommand(ArchiveCommand):
         count = 0
         try:
             for fut in self.archive().futs(
-                named(args, opts.list), since=opts.since, until=opts.until, host=opts.host,
-                archive=opts.archive, series=opts.series, label=opts.label,
-                latest=not opts.all_times, problem=self.wrong,
+                named(args, opts.list), since=opts.since, until=opts.until, label=opts.label,
+                latest=not opts.all_times, problem=self.wrong, **chosen,
             ):  # fmt: skip
                 count += 1
                 yield fut

@@ -147,8 +147,7 @@ def size(settings: BaseSettings, name: str) -> int:
 
 def _one_of(*words: str) -> Check:
     def check(settings: BaseSettings, name: str) -> None:
-        if settings.get(name) not in words:
-            value = settings.get(name)
+        if (value := settings.get(name)) not in words:
             guess = meant(str(value), words)
             raise BadArgument(f"{name}={value!r} is none of {', '.join(words)}{guess}")
 

@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from lafka.errors import BadArgument, BadTist
+from lafka.warc.format import dates
 
 FIRST = 100_000_000
 """March 1973: a tist has 9 digits at least, so that its path has three parts."""
@@ -49,7 +50,7 @@ def to_time(tist: int) -> datetime:
 
 def to_text(tist: int) -> str:
     """The tist as ISO 8601, UTC, whole seconds."""
-    return f"{to_time(tist):%Y-%m-%dT%H:%M:%SZ}"
+    return dates.to_seconds(to_time(tist))
 
 
 def in_name(name: str) -> int | None:

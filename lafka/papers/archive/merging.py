@@ -150,11 +150,12 @@ def _merged(theirs: Suwaf, source: Archive, warc: Path, paper: PaperWarc) -> Ste
         yield from paper.recovering()
         yield from paper.reading_contents()
         before = paper.suwaf.copy()
+        is_new = not before.end
         group = RecordGroup(paper.contents, files)
         # Of a paper that is new every byte is taken, and its headers are read with what was taken.
-        records = [*_committed(volume, theirs)] if before.end else []
-        is_longer = not before.end or _goes_on(paper, theirs, records, volume.path)
-        if not before.end:
+        records = [] if is_new else [*_committed(volume, theirs)]
+        is_longer = is_new or _goes_on(paper, theirs, records, volume.path)
+        if is_new:
             group.copy_to(theirs.end, volume.path)
         elif is_longer:
             for record in records:
@@ -164,7 +165,7 @@ def _merged(theirs: Suwaf, source: Archive, warc: Path, paper: PaperWarc) -> Ste
             CaptureMerge(paper, group, records).plan()
         if group.pieces:
             yield from paper.copying(group, believed=bool(theirs.chain))
-            if not before.end and theirs.chain not in ("", paper.contents.chain_text):
+            if is_new and theirs.chain not in ("", paper.contents.chain_text):
                 paper.cut_off(0)
                 raise BadWarc(volume.path, "its record headers are not as they were")
             if is_longer and paper.suwaf.futlis != theirs.futlis:
@@ -173,7 +174,7 @@ def _merged(theirs: Suwaf, source: Archive, warc: Path, paper: PaperWarc) -> Ste
         paper.suwaf.open = _open(before, theirs, is_longer=is_longer and bool(group.pieces))
         if group.pieces or paper.suwaf.open != before.open:
             yield from paper.committing()
-    return (MORE if before.end else NEW) if group.pieces else SAME
+    return (NEW if is_new else MORE) if group.pieces else SAME
 
 
 def _drop_own_tail(paper: PaperWarc, fd: int) -> None:

@@ -73,8 +73,8 @@ class HostCounts:
     @property
     def resolvers(self) -> dict[str, int]:
         """The lines at resolvers, those of the largest first."""
-        found = {host: self.by_hash[hash(host)] for host in sorted(RESOLVERS)}
-        return {host: found[host] for host in sorted(found, key=lambda h: -found[h]) if found[host]}
+        found = Counter({host: self.by_hash[hash(host)] for host in sorted(RESOLVERS)})
+        return dict((+found).most_common())
 
     def largest(self, lines: Iterable[Line]) -> list[tuple[str, int]]:
         """Return the largest hosts and their lines; *lines* is the list once more, for names."""
