@@ -133,15 +133,15 @@ def records(bench: Bench) -> str:
 
 def small(bench: Bench) -> str:
     """CPU of a run with one small file, and of each one more, in alternating runs."""
-    size, get = 20_000, "`zenodo_get`"
+    size, get, scrapy = 20_000, "`zenodo_get`", "Scrapy's FilesPipeline"
     counts = (1, bench.count(150), bench.count(600))
     with fileset_site.serving(bench.folder) as site:
         for number, files in enumerate(counts):
             site.zenodo(number + 1, [size] * files)
-        found = [bench.medians(_small_ways(site, get, n + 1)) for n in range(len(counts))]
+        found = [bench.medians(_small_ways(site, (get, scrapy), n + 1)) for n in range(len(counts))]
     few, many = counts[1] - 1, counts[2] - counts[1]
     rows, each = [], {}
-    for name in (LAFKA, get):
+    for name in (LAFKA, get, scrapy):
         one, some, all_ = (took[name] for took in found)
         each[name] = (
             one.cpu,
@@ -152,6 +152,7 @@ def small(bench: Bench) -> str:
                      *(f"{ms:.1f}" for ms in each[name][1:]), f"{some.wall:.1f}"])  # fmt: skip
     start, first, later = (ours / its for ours, its in zip(each[LAFKA], each[get], strict=True))
     run = found[1][LAFKA].cpu / found[1][get].cpu
+    bare = each[scrapy][2] / each[get][2]
     return markdown(
         ("a record of files of 20 kB", *(f"CPU s, files: {count}" for count in counts),
          f"ms a file more, to {counts[1]}", f"to {counts[2]}", f"wall s, {counts[1]} files"), rows,
@@ -159,12 +160,21 @@ def small(bench: Bench) -> str:
         f" each file, and their records together. Of the peer's: the start {start:.1f}, a file more"
         f" {first:.1f} and {later:.1f}, {counts[1]} files {run:.1f} by CPU and"
         f" {found[1][LAFKA].wall / found[1][get].wall:.1f} by the clock. At most 1.3 times a small"
-        f" file: {holds(later <= 1.3)}. Medians of {bench.rounds}.",
+        f" file: {holds(later <= 1.3)}. Scrapy's own pipeline, which verifies, records and syncs"
+        f" nothing: {bare:.1f}. Medians of {bench.rounds}.",
     )  # fmt: skip
 
 
-def _small_ways(site: Site, get: str, number: int) -> dict[str, Way]:
+def _small_ways(site: Site, peer: tuple[str, str], number: int) -> dict[str, Way]:
+    get, scrapy = peer
+    record = f"https://zenodo.org/api/records/{number}"
     return {
+        scrapy: lambda folder: runs.run(
+            runs.peer("record_spider.py", record, FILES_STORE=folder / "files"),
+            cwd=folder,
+            log=folder / "log",
+            more=site.trust,
+        ),
         LAFKA: lambda folder: crawl(
             folder,
             [f"https://zenodo.org/records/{number}"],

@@ -99,7 +99,7 @@ def fobi(store: Path) -> list[str]:
     return _scrapy("crawl", "fobi", {**SAME, **OWN, "LAFKA_OBJECT_STORE": store})
 
 
-def peer(spider: str, path: Path, **settings: object) -> list[str]:
+def peer(spider: str, path: Path | str, **settings: object) -> list[str]:
     """A spider of this folder in plain Scrapy with the list at *path*; run it out of ROOT."""
     file = str(Path(__file__).with_name(spider))
     return [*_scrapy("runspider", file, {**SAME, **settings}), "-a", f"path={path}"]
