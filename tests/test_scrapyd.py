@@ -174,6 +174,7 @@ def base() -> Iterator[str]:
         yield base
 
 
+@pytest.mark.long("a job is a start from an egg; the short suite cancels one")
 def test_several_jobs_share_one_archive(deployed: Daemon, base: str, tmp_path: Path) -> None:
     _assert_egg_is_whole(deployed)
     lines = site.list_of(base).splitlines(keepends=True)
@@ -212,7 +213,7 @@ def test_several_jobs_share_one_archive(deployed: Daemon, base: str, tmp_path: P
     assert _asked(_lines(items)) == _asked(latest)  # scrapyd's own feed goes on beside ours
 
 
-@pytest.mark.long("a job is a start from an egg; the short suite has those of papers")
+@pytest.mark.long("a job is a start from an egg; the short suite cancels one")
 def test_jobs_fill_an_obi_store(deployed: Daemon, base: str, tmp_path: Path) -> None:
     """What RePEc's templates point at is asked for once; the next job finds nothing due."""
     home = Home(tmp_path / "archec", now=int(time.time()) - 9)

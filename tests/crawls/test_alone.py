@@ -46,6 +46,7 @@ def outcomes(found: dict[str, Any], way: str) -> Counter[str]:
     return Counter(outcome for pid, outcome in told if pid.split(":")[2] == way)
 
 
+@pytest.mark.long("it tries the trap itself, by every way there is to connect")
 def test_the_trap_counts_connections_to_all_kinds_of_addresses(found: dict[str, Any]) -> None:
     assert found["held"] == HERE
 

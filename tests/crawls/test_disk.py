@@ -118,6 +118,7 @@ def test_a_full_disk(site: SmallSite, tmp_path: Path, size: str) -> None:
     assert_complete(tmp_path / "disk.kept" / "a", site)
 
 
+@pytest.mark.long("the short suite has no /dev/null, which keeps them from it")
 def test_children_that_cannot_begin_stop_the_crawl_and_blame_no_site(
     site: SmallSite, tmp_path: Path
 ) -> None:

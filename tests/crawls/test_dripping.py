@@ -101,6 +101,7 @@ def test_good_hosts_are_asked_while_more_drip_than_there_are_places(
     assert len(found) == 60 + len(good)
 
 
+@pytest.mark.long("a second crawl beside servers that drip")
 def test_hosts_that_answer_have_places_when_no_more_can_wait_beside_them(tmp_path: Path) -> None:
     """The good hosts come first, so they are known; then more drip than may wait in all."""
     with DrippingSite(60, 24, pages=True) as site:

@@ -139,6 +139,7 @@ def test_with_a_log_file_the_terminal_still_has_line_and_end(list_, tmp_path) ->
     assert "16 of 16 lines in " in log.read_text()
 
 
+@pytest.mark.long("the short suite has the terminal with a log file")
 def test_with_a_higher_level_the_terminal_still_has_the_end(list_, tmp_path) -> None:
     said = on_a_terminal(tmp_path / "a", list_, LOG_LEVEL="ERROR")
     assert "16 of 16 lines in " in said

@@ -318,6 +318,7 @@ def test_a_worker_that_is_fenced_joins_again_and_each_line_has_one_outcome(
     is_whole(url, archive)
 
 
+@pytest.mark.long("it is waited for as long as a broker may take")
 def test_a_kafka_that_does_not_answer_is_told_in_a_sentence(tmp_path: Path) -> None:
     with socket.socket() as closed:  # bound, and never listened at
         closed.bind(("127.0.0.1", 0))

@@ -6,6 +6,8 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
+
 from lafka import settings
 from lafka.payloads import decoded_max
 from tests.crawls.running import Crawl, check, crawl, outcomes
@@ -119,6 +121,7 @@ def _read(archive: Path) -> int:
     return futs
 
 
+@pytest.mark.long("bombs that are decoded for seconds")
 def test_bombs_are_left_before_they_hold_up_other_hosts(tmp_path: Path) -> None:
     """Five GiB were to be decoded by the one thread that writes what every host answers."""
     bomb = gzip.compress(pdf("lead"), mtime=0) + gzip.compress(bytes(1 << 24), mtime=0) * 64

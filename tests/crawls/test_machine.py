@@ -85,6 +85,7 @@ def can_be_another() -> bool:
     return bool(shutil.which("setpriv")) and not subprocess.call(tried, stderr=subprocess.DEVNULL)
 
 
+@pytest.mark.long("the short suite has memory, found likewise")
 @pytest.mark.skipif(not can_be_another(), reason="needs root, to be another user")
 def test_too_few_processes_are_found_at_the_start(site: SmallSite, tmp_path: Path) -> None:
     for folder in (tmp_path, *tmp_path.parents[:2]):
@@ -120,6 +121,7 @@ def test_what_is_taken_away_in_the_middle(
     assert_nobody_blamed(site, tmp_path / "a")
 
 
+@pytest.mark.long("the short suite has one of other limits in the middle")
 @pytest.mark.skipif(not can_be_another(), reason="needs root, to be another user")
 def test_no_more_processes_in_the_middle(site: SmallSite, tmp_path: Path) -> None:
     for folder in (tmp_path, *tmp_path.parents[:2]):
@@ -139,8 +141,8 @@ MOUNTS = {
 }
 
 
+@pytest.mark.long("the short suite has no /dev/null at the start")
 @pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
-@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("gone", MOUNTS)
 def test_what_is_mounted_over_in_the_middle(site: SmallSite, tmp_path: Path, gone: str) -> None:
     folder = tmp_path / "dev"
@@ -172,6 +174,7 @@ def in_the_middle(
     assert_nobody_blamed(site, folder / "a")
 
 
+@pytest.mark.long("the short suite has a machine without a network")
 @pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
 def test_names_that_cannot_be_looked_up_any_more(tmp_path: Path) -> None:
     names = [f"host{n}.test" for n in range(14)]
@@ -213,6 +216,7 @@ def test_no_dev_null(site: SmallSite, tmp_path: Path) -> None:
     assert_nobody_blamed(site, tmp_path / "a")
 
 
+@pytest.mark.long("the short suite has no /dev/null")
 @pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
 def test_no_proc_and_no_temporary_folder_are_lived_with(site: SmallSite, tmp_path: Path) -> None:
     gone = "mount -t tmpfs none /proc && mount -t tmpfs -o ro none /var/tmp"

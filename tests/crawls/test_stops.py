@@ -175,6 +175,7 @@ def test_hosts_that_have_to_be_waited_for_are_not(site: SmallSite, tmp_path: Pat
     assert outcomes(tmp_path / "archive") == [[]]
 
 
+@pytest.mark.long("a page that is read for as long as one may be")
 def test_a_page_that_is_read_when_the_crawl_stops_is_read_again(
     site: SmallSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,7 +63,7 @@ def test_no_power_cut_of_a_batch_loses_what_was_acknowledged(
     assert batches.losses(found[size], size) == []
 
 
-@pytest.mark.forms(count=4)
+@pytest.mark.long("each mutant is several crawls")
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("how", ["without", "late"])
 @pytest.mark.parametrize("mutant", batches.SITES, ids=str)

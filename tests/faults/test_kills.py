@@ -17,6 +17,7 @@ MADE = {"open": 30, "write": 3, "pwrite": 6, "sendfile": 4, "fsync": 15, "fdatas
         "rename": 6, "link": 1, "unlink": 4, "mkdir": 8, "rmdir": 1, "flock": 4}  # fmt: skip
 
 
+@pytest.mark.long("the short suite kills at calls of each kind")
 def test_crawls_killed_at_random_moments_lose_nothing(crawls: Crawls, large: FaultSite) -> None:
     ordeal = kills.at_random(crawls, large, random.Random(3), kills=6)
     assert ordeal.troubles == []

@@ -37,7 +37,7 @@ def test_the_list_is_made_from_the_source() -> None:
     assert len(SITES) == len(set(SITES)) > 15
 
 
-@pytest.mark.forms(count=1)
+@pytest.mark.long("each mutant is several crawls")
 @pytest.mark.parametrize("name", scenarios.SCENARIOS)
 def test_nothing_is_missed_where_nothing_is_left_out(
     crawls: Crawls, site: FaultSite, name: str
@@ -45,7 +45,7 @@ def test_nothing_is_missed_where_nothing_is_left_out(
     assert reached(crawls, site, name)
 
 
-@pytest.mark.forms(count=2)
+@pytest.mark.long("each mutant is several crawls")
 @pytest.mark.parametrize("mutant", SITES, ids=str)
 def test_a_sync_or_lock_that_is_left_out_is_missed(
     crawls: Crawls, site: FaultSite, mutant: Site

@@ -5,9 +5,10 @@ No font is embedded, so nobody can read them on a screen; their text is what a r
 
 from __future__ import annotations
 
+import re
 import unicodedata
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 A4 = (595.0, 842.0)
@@ -49,29 +50,27 @@ class Leaf:
 @dataclass
 class _Codes:
     look: Look
-    known: dict[str, int] = field(default_factory=dict)
+    known: dict[str, str] = field(default_factory=dict)
 
     def of(self, said: str) -> str:
         """The codes of *said* in hex, two bytes each."""
-        return "".join(f"{self._code(cluster):04x}" for cluster in self._clusters(said))
+        clusters = self._clusters(said)
+        for cluster in clusters:
+            if cluster not in self.known:
+                self.known[cluster] = f"{len(self.known) + 3:04x}"
+        return "".join(map(self.known.__getitem__, clusters))
 
-    def _code(self, cluster: str) -> int:
-        return self.known.setdefault(cluster, len(self.known) + 3)
-
-    def _clusters(self, said: str) -> Iterator[str]:
+    def _clusters(self, said: str) -> Sequence[str]:
         if self.look.decomposed:
             said = unicodedata.normalize("NFD", said)
-        place = 0
-        while place < len(said):
-            found = next((c for c in LIGATURES if said.startswith(c, place)), said[place])
-            cluster = found if self.look.ligatures else said[place]
-            yield cluster
-            place += len(cluster)
+        if not self.look.ligatures:
+            return said
+        return re.findall(f"{'|'.join(LIGATURES)}|.", said, re.DOTALL)
 
     def cmap(self) -> bytes:
         glyphs = {"ffi": "\ufb03", "ffl": "\ufb04", "fi": "\ufb01", "fl": "\ufb02", "ff": "\ufb00"}
         pairs = [
-            f"<{code:04x}> <{glyphs.get(c, c).encode('utf-16-be').hex()}>"
+            f"<{code}> <{glyphs.get(c, c).encode('utf-16-be').hex()}>"
             for c, code in self.known.items()
         ]
         blocks = [pairs[n : n + 100] for n in range(0, len(pairs), 100)]

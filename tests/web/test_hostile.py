@@ -46,6 +46,7 @@ def test_each_shape_is_cleaned_or_refused(cleaners: Cleaners, shape: str) -> Non
     assert "words" in cleaners.clean(b"<p>words", "utf-8", cut=False)
 
 
+@pytest.mark.long("twenty clients at every handler for seconds")
 def test_others_are_answered_while_such_pages_are_asked_for(tmp_path: Path) -> None:
     store = filled(tmp_path / "archive", hostile=b"<div>" * (1 << 17))
     with (

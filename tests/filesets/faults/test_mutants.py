@@ -42,7 +42,7 @@ def test_nothing_is_missed_where_nothing_is_left_out(
     assert calls
 
 
-@pytest.mark.forms(count=4)
+@pytest.mark.long("each mutant is several crawls")
 @pytest.mark.parametrize("mutant", LEFT_OUT, ids=str)
 def test_a_sync_or_lock_that_is_left_out_is_missed(
     crawls: Crawls, site: RoadSite, mutant: Site
@@ -60,6 +60,7 @@ def test_a_sync_or_name_that_comes_late_is_missed(
     assert is_missed, f"no scenario misses {late}; tried were {tried}"
 
 
+@pytest.mark.long("each road is several crawls")
 def test_every_name_that_a_road_gives_is_in_the_list(crawls: Crawls, site: RoadSite) -> None:
     names = [late for late in LATE if late.kinds == MOVES]
     unlisted = set[tuple[tuple[str, int], ...]]()

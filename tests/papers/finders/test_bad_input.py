@@ -111,6 +111,7 @@ def test_a_hundred_thousand_links():
     assert len(found) == MAX_ELEMENTS
 
 
+@pytest.mark.long("the short suite has as many that say nothing")
 def test_a_hundred_thousand_links_that_say_pdf():
     links = b"".join(b"<a href='/n/%d.pdf'>PDF</a>" % n for n in range(100_000))
     found = find(Page(URL, links))

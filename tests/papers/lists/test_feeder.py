@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from lafka.errors import BadList, StorageTrouble
 from lafka.papers.lists.futlis import Feeder, Futli, Line, LineForm
 from lafka.pids import SCHEMES
+from tests import suites
 from tests.waiting import LIMIT
 
 REPEC = SCHEMES["RePEc"]
@@ -174,11 +175,12 @@ def test_a_line_comes_back_as_it_went_in(tmp_path_factory, given_line: Line) -> 
     feeder.close()
 
 
+@pytest.mark.draws("of the lines")
 @pytest.mark.parametrize("per_host", [1, 3])
 def test_loading_and_taking_at_once_loses_nothing_and_keeps_the_order(tmp_path, per_host) -> None:
-    feeder = Feeder(tmp_path / "queue", per_host=per_host)
+    feeder, count = Feeder(tmp_path / "queue", per_host=per_host), suites.amount(4_000, 20_000)
     chance = random.Random(7)
-    hosts = {n: f"h{int(chance.paretovariate(0.5)) % 400}.example" for n in range(20_000)}
+    hosts = {n: f"h{int(chance.paretovariate(0.5)) % 400}.example" for n in range(count)}
     loader = threading.Thread(target=feeder.load, args=([line(n, h) for n, h in hosts.items()],))
     loader.start()
     out: list[Line] = []
@@ -192,10 +194,12 @@ def test_loading_and_taking_at_once_loses_nothing_and_keeps_the_order(tmp_path, 
         while len(out) > chance.randrange(40):
             feeder.release(out.pop())
     loader.join()
-    assert feeder.total == 20_000
+    assert feeder.total == count
     assert feeder.waiting_hosts == 0
-    for host, served in by_host.items():
-        assert served == [n for n, h in hosts.items() if h == host]
+    listed: dict[str, list[int]] = defaultdict(list)
+    for number, host in hosts.items():
+        listed[host].append(number)
+    assert by_host == listed
     feeder.close()
 
 

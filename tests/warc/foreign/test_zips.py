@@ -54,6 +54,7 @@ def test_a_stored_member_stands_in_the_file(tmp_path):
     assert path.read_bytes()[offset : offset + length] == CONTENTS["../../etc/passwd"]
 
 
+@pytest.mark.long("seventy thousand members")
 def test_zip64(tmp_path):
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w", allowZip64=True) as archive:
