@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests import lastruns, removals, starts, suites
+from tests import costs, lastruns, removals, starts, suites
 from tests.waiting import LIMIT
 
 removals.install()
@@ -23,11 +23,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--programs", metavar="FOLDER", default="", help="an installed Lafka's, for docs"
     )
+    parser.addoption("--costs", action="store_true", help="tell what each room's tests cost")
     parser.addoption("--order", type=int, metavar="SEED", help="a random order of files and tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     suites.choose(config.getoption("--suite"))
+    if config.getoption("--costs"):
+        config.pluginmanager.register(costs.Costs())
     installed = config.getoption("--programs")
     starts.INSTALLED = str(Path(installed).absolute()) if installed else ""
     # The default of all its functions: five seconds are too few on a busy machine.

@@ -26,6 +26,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from tests import costs
 from tests.waiting import LIMIT
 
 ROOT = Path(__file__).parents[1]
@@ -83,6 +84,7 @@ class Popen(subprocess.Popen):
             "session": start_new_session, "attended": False, "before": self._before,
         }  # fmt: skip
         wanted = zip((p2cread, c2pwrite, errwrite), (0, 1, 2), strict=True)
+        sys.audit(costs.STARTED)
         self.pid = _server().forked(asked, [own if own != -1 else std for own, std in wanted])
         self._child_created = True
         self._close_pipe_fds(p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite)
