@@ -30,6 +30,11 @@ class Batch:
     def __bool__(self) -> bool:
         return bool(self.park or self.release or self.renew or self.claim)
 
+    def add(self, renew: Mapping[str, float], claim: Mapping[str, float]) -> None:
+        """Have hosts renewed and claimed too, each for so many seconds."""
+        self.renew.update(renew)
+        self.claim.update(claim)
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:

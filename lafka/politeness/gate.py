@@ -11,7 +11,6 @@ that was stopped sends nothing on waking before it has asked again. No Scrapy in
 
 from __future__ import annotations
 
-import heapq
 import math
 import random
 import time
@@ -66,6 +65,7 @@ class _Host:
     wanted: bool = False  # by another worker
     parked: bool = False
     asked: float = math.inf  # when we asked for it; infinite where we do not
+    due: float = math.inf  # when the next look asks for it
     barred: float = -math.inf  # until when another may take it that wants it
     queued: bool = False  # a queue waits to be told
     waiting: list[Future[None]] = field(default_factory=list)
@@ -114,7 +114,6 @@ class Gate:
         self._clock = clock
         self._courier = Courier(claims, lambda reply: call(partial(self._take, reply)), clock)
         self._hosts: dict[str, _Host] = {}
-        self._due: list[tuple[float, str]] = []  # heap: when to ask for whom
         self._sent: dict[Hashable, str] = {}
         self._stopped = False
 
@@ -156,22 +155,19 @@ class Gate:
 
     def end(self, request: Hashable) -> None:
         """*request* is over; nothing for one that was not begun."""
-        host = self._sent.pop(request, None)
-        state = None if host is None else self._hosts.get(host)
-        if state is not None:
+        if (host := self._sent.pop(request, None)) is not None:
+            state = self._hosts[host]
             state.on_wire -= 1
             state.used = self._clock()
-            self._forget(str(host), state)
 
     def turn(self, host: str) -> Future[None]:
         """Done when *host* may be ours: then it has to be begun at once. ``Stopped``."""
         turn: Future[None] = Future()
+        state = self._hosts.setdefault(host, _Host())
+        state.waiting.append(turn)
+        self._ask(host, state)
         if self._stopped:
-            turn.set_exception(Stopped(f"{host}: not asked, for the crawl stops"))
-        else:
-            state = self._hosts.setdefault(host, _Host())
-            state.waiting.append(turn)
-            self._ask(host, state)
+            self.stop()
         return turn
 
     def park(self, host: str, seconds: float, why: str) -> None:
@@ -201,11 +197,30 @@ class Gate:
         A bug stops the crawl, for without these looks it would wait for ever.
         """
         with self._stopping():
-            self._look()
+            now = self._clock()
+            if self._courier.look(self._patience):
+                self._lose(f"The gate was away for {self._patience:g} s: {self._courier.trouble}")
+            renewed, claimed = dict[str, float](), dict[str, float]()
+            for host, state in list(self._hosts.items()):
+                if state.is_ours and self._is_over(host, state, now):
+                    self._give_back(host, state, now)
+                elif state.is_ours and now - state.confirmed >= RENEW:
+                    renewed[host] = self._lease(host)
+                elif state.due <= now and not self._stopped:
+                    state.due = math.inf
+                    claimed[host] = self._lease(host)
+                elif state.is_idle and state.barred <= now:
+                    del self._hosts[host]
+            if renewed or claimed:
+                self._courier.put(lambda batch: batch.add(renewed, claimed))
 
     def _take(self, reply: Reply) -> None:
         with self._stopping():
-            self._replied(reply)
+            changed = [
+                *(h for h, wanted in reply.renewed.items() if self._renewed(h, wanted, reply.sent)),
+                *(h for h, why in reply.claimed.items() if self._claimed(h, why, reply.sent)),
+            ]
+            self._tell(changed)
 
     @contextmanager
     def _stopping(self) -> Iterator[None]:
@@ -219,22 +234,6 @@ class Gate:
         if not self._stopped:
             self.stop()
             self._on_lost(sentence)
-
-    def _look(self) -> None:
-        now = self._clock()
-        if self._courier.look(self._patience):
-            self._lose(f"The gate was away for {self._patience:g} s: {self._courier.trouble}")
-        renewed = {}
-        for host, state in list(self._hosts.items()):
-            if not state.is_ours:
-                continue
-            if self._is_over(host, state, now):
-                self._give_back(host, state, now)
-            elif now - state.confirmed >= RENEW:
-                renewed[host] = self._lease(host)
-        if renewed:
-            self._courier.put(lambda batch: batch.renew.update(renewed))
-        self._ask_due(now)
 
     def _lease(self, host: str) -> float:
         """Seconds that a claim lasts: of a worker that is killed the host's delay is kept too."""
@@ -275,21 +274,13 @@ class Gate:
             batch.release[host] = delay
 
         self._courier.put(change)
-        state.since, state.confirmed = math.inf, -math.inf
-        state.wanted = state.parked = False
-        self._ask_if_needed(host, state)
+        self._note_gone(host, state)
 
-    def _ask_if_needed(self, host: str, state: _Host) -> None:
+    def _note_gone(self, host: str, state: _Host) -> None:
+        """Note that *host* is not ours any more; it is asked for where somebody here waits."""
+        state.since, state.confirmed = math.inf, -math.inf
         if state.queued or state.waiting:
             self._ask(host, state)
-        elif state.barred > self._clock():
-            heapq.heappush(self._due, (state.barred, host))
-        else:
-            self._forget(host, state)
-
-    def _forget(self, host: str, state: _Host) -> None:
-        if state.is_idle and state.barred <= self._clock():
-            self._hosts.pop(host, None)
 
     def _ask(self, host: str, state: _Host) -> None:
         """Have *host* claimed, now or when it is not barred any more.
@@ -300,77 +291,51 @@ class Gate:
             return
         state.asked = now = self._clock()
         if state.barred > now:
-            heapq.heappush(self._due, (state.barred, host))
+            state.due = state.barred
         else:
-            self._courier.put(lambda batch: batch.claim.update({host: self._lease(host)}))
+            self._courier.put(lambda batch: batch.add({}, {host: self._lease(host)}))
 
-    def _ask_due(self, now: float) -> None:
-        due: dict[str, float] = {}
-        while self._due and self._due[0][0] <= now:
-            host = heapq.heappop(self._due)[1]
-            state = self._hosts.get(host)
-            if state is not None and state.asked < math.inf and not self._stopped:
-                due[host] = self._lease(host)
-            elif state is not None:
-                self._forget(host, state)
-        if due:
-            self._courier.put(lambda batch: batch.claim.update(due))
+    def _renewed(self, host: str, wanted: bool | None, sent: float) -> bool:
+        """Take the answer to a renewal; return whether somebody here waits for *host*."""
+        state = self._hosts.get(host)
+        if state is None or not state.is_ours:
+            return False  # given back meanwhile
+        if wanted is None:
+            self.counts["lost"] += 1
+            self._note_gone(host, state)
+            return False
+        state.confirmed, state.wanted = sent, wanted
+        return state.queued or bool(state.waiting)
 
-    def _replied(self, reply: Reply) -> None:
-        changed = []
-        for host, wanted in reply.renewed.items():
-            state = self._hosts.get(host)
-            if state is None or not state.is_ours:
-                continue  # given back meanwhile
-            if wanted is None:
-                self.counts["lost"] += 1
-                state.since, state.confirmed = math.inf, -math.inf
-                self._ask_if_needed(host, state)
-                continue
-            state.confirmed, state.wanted = reply.sent, wanted
-            if state.queued or state.waiting:
-                changed.append(host)
-        for host, refusal in reply.claimed.items():
-            state = self._hosts.setdefault(host, _Host())
-            if refusal is None:
-                self._claimed(state, reply.sent)
-                changed.append(host)
-            elif self._is_parked(host, state, refusal):
-                changed.append(host)
-        self._tell(changed)
+    def _claimed(self, host: str, refusal: Refusal | None, sent: float) -> bool:
+        """Take the answer to a claim; return whether who waits for *host* asks again by itself.
 
-    def _claimed(self, state: _Host, sent: float) -> None:
-        now = self._clock()
-        self.counts["claims"] += 1
-        self.waited += max(0.0, now - state.asked)
-        state.asked, state.wanted, state.parked = math.inf, False, False
-        state.since, state.confirmed = now, sent
-
-    def _is_parked(self, host: str, state: _Host, refusal: Refusal) -> bool:
-        """Ask again for *host*, which is another's; return whether its queues ask by themselves,
-        for it is parked.
+        It does where the host is ours now, or parked; one that is another's is asked for again.
         """
+        state, now = self._hosts[host], self._clock()
+        if refusal is None:
+            self.counts["claims"] += 1
+            self.waited += max(0.0, now - state.asked)
+            state.asked, state.wanted, state.parked = math.inf, False, False
+            state.since, state.confirmed = now, sent
+            return True
         self.counts["refused"] += 1
         if refusal.parked:
             self.on_parked(host, refusal.parked, refusal.why)
-        if refusal.parked and not state.waiting:
-            state.asked = math.inf
-            return True
-        wait = refusal.parked or min(refusal.left or AGAIN, AGAIN)
-        heapq.heappush(self._due, (self._clock() + wait, host))
+            if not state.waiting:
+                state.asked = math.inf
+                return True
+        state.due = now + (refusal.parked or min(refusal.left or AGAIN, AGAIN))
         return False
 
     def _tell(self, hosts: list[str]) -> None:
         """Wake who waits for *hosts*: each asks again, and may be too late."""
-        queued = []
+        queued = [host for host in hosts if self._hosts[host].queued]
         for host in hosts:
             state = self._hosts[host]
-            if state.queued:
-                state.queued = False
-                queued.append(host)
+            state.queued = False
             for turn in state.turns():
                 turn.set_result(None)
-            self._forget(host, state)
         if queued:
             for queue in self.queues:
                 queue.gate_changed(queued)
