@@ -69,7 +69,8 @@ _CANONICAL_REPEC = re.compile(r"RePEc:[a-z0-9\-_]{1,99}:[a-z0-9\-_]{1,99}:[!-~]{
 _RESERVED = "_warc"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+# Not frozen: to set a field of a frozen one costs twice as much, and lists have millions of them.
+@dataclass(slots=True, kw_only=True, order=True, unsafe_hash=True)
 class Pid:
     """The identifier of a paper, canonical in its scheme; made by ``Scheme.pid``.
 

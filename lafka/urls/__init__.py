@@ -16,10 +16,10 @@ from lafka.errors import BadUrl
 LONGEST_URL = 65_000
 """Bytes; a longer one cannot stand in a line of a WARC header that all readers take."""
 
-_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_LABEL = r"[a-z0-9_][a-z0-9_-]{0,62}+(?<!-)"
 _PLAIN_URL = re.compile(
-    rf"https?://(?=[^/?#:]{{1,253}}(?:[/?#:]|\Z))(?:{_LABEL}\.)*{_LABEL}\.?"
-    r"(?::[1-9][0-9]{0,3})?(?:[/?#](?:[!-~ ]*[!-~])?)?"
+    rf"https?://(?=[^/?#:]{{1,253}}+(?:[/?#:]|\Z)){_LABEL}(?:\.{_LABEL})*+\.?"
+    r"(?::[1-9][0-9]{0,3})?(?:[/?#][!-~ ]*+(?<! ))?"
 )
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
 # Cc, the two separators at which others break lines, and what has no UTF-8.

@@ -57,13 +57,16 @@ class HostCounts:
     @classmethod
     def count(cls, lines: Iterable[Line], shards: int = 0) -> HostCounts:
         counts = cls(shards=[0] * shards)
-        by_hash = counts.by_hash
-        for line in lines:
-            counts.lines += 1
-            if host := line.host:
-                by_hash[hash(host)] += 1
-                if shards:
-                    counts.shards[shard_of_line(line, shards)] += 1
+
+        def hashes() -> Iterator[int]:
+            for line in lines:
+                counts.lines += 1
+                if host := line.host:
+                    yield hash(host)
+                    if shards:
+                        counts.shards[shard_of_line(line, shards)] += 1
+
+        counts.by_hash.update(hashes())
         return counts
 
     @property

@@ -81,7 +81,7 @@ class Line:
     @property
     def host(self) -> str:
         """The host to ask for it; empty where it needs no request."""
-        return self.futli.host if self.futli and self.outcome is None else ""
+        return host_of(self.futli.url) if self.futli and self.outcome is None else ""
 
 
 class Feeder(HostFeeder[Line]):

@@ -75,13 +75,11 @@ def _raw_lines(chunks: Iterable[bytes]) -> Iterator[_RawLine]:
     rest = b""
     skipping = False
     for chunk in chunks:
-        first, *others = chunk.split(b"\n")
-        for piece in (first, *others[:-1]) if others else ():
-            data = rest + piece
+        *whole, rest = (rest + chunk).split(b"\n")
+        for data in whole:
             number += 1
             yield _RawLine(number, data[:LONGEST_LINE], skipping or len(data) > LONGEST_LINE)
-            rest, skipping = b"", False
-        rest += others[-1] if others else first
+            skipping = False
         if len(rest) > LONGEST_LINE:
             rest, skipping = rest[:LONGEST_LINE], True
     if rest:
@@ -125,11 +123,13 @@ def _whole(
 def _verdicts(raw_lines: Iterable[_RawLine], rows: Rows, form: _Form) -> Iterator[Line]:
     scheme = form.scheme
     for number, raw, too_long in _records(raw_lines, rows):
-        data = raw.removeprefix(BOM).rstrip(b"\r")  # a list that was put behind another has one
-        if not data[:1].isalnum() and NO_LINE.fullmatch(text := data.decode("latin-1")):
-            if text.lstrip(' "\t').startswith("#"):
-                form.passed(data)
-            continue
+        data = raw.rstrip(b"\r")
+        if not data[:1].isalnum():
+            data = data.removeprefix(BOM)  # a list that was put behind another has one
+            if NO_LINE.fullmatch(text := data.decode("latin-1")):
+                if text.lstrip(' "\t').startswith("#"):
+                    form.passed(data)
+                continue
         if too_long:
             text = data[:200].decode("utf-8", "replace")
             problem = f"a line of more than {LONGEST_LINE} bytes"

@@ -78,6 +78,9 @@ class ListRow(NamedTuple):
     """What else the list says of it, by the names of its columns."""
 
 
+_NOTHING_ELSE = ListRow("", "")[2:]
+
+
 def _row(columns: Columns, fields: list[str]) -> ListRow:
     # As nearly all lists have them.
     if len(fields) == 2 and not columns.names:
@@ -186,9 +189,8 @@ class ColumnRows:
         if text == self._header and self._columns.has_header:
             return None
         self._header = self._header or "-"
-        if self._is_simple and '"' not in text and text.count("\t") == 1:
-            pid, _, url = text.partition("\t")
-            return ListRow(pid, url)
+        if self._is_simple and '"' not in text and len(fields := text.split("\t")) == 2:
+            return ListRow._make((*fields, *_NOTHING_ELSE))  # in half the time of ListRow()
         split = self._split_record if "\n" in text else self._split
         return self._checked(self._columns, split(text))
 
@@ -321,9 +323,15 @@ def _as_escapes(text: str) -> str:
 
 def verdict(number: int, row: ListRow, scheme: Scheme) -> Line:
     """The line that *row* makes, a pid of *scheme* and a URL, or what is wrong with it."""
-    if not any(row[2:]) and (plain := scheme.plain_pid(row.pid)) and _is_asked_as_is(row.url):
+    if (
+        row[2:] == _NOTHING_ELSE
+        and (plain := scheme.plain_pid(row.pid))
+        and _is_asked_as_is(row.url)
+    ):
         asked = Futli(pid=plain, url=row.url, as_written=row.url)
-        return Line(number=number, pid_text=row.pid, url_text=row.url, futli=asked)
+        return Line(
+            number=number, pid_text=row.pid, url_text=row.url, futli=asked, others=row.others
+        )
     url = _as_escapes(row.url.strip(" \t\r\n"))
     others: Mapping[str, str] = row.others
     if others:
