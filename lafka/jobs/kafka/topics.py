@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -139,16 +139,6 @@ def differences(servers: str, topics: Sequence[Topic], properties: Mapping[str, 
     return found
 
 
-def _configs(admin: Any, topics: Sequence[Topic]) -> dict[str, dict[str, str]]:
-    resource = library().admin.ConfigResource
-    asked = [resource(resource.Type.TOPIC, topic.name) for topic in topics]
-    answers = admin.describe_configs(asked, request_timeout=_TIMEOUT) if asked else {}
-    return {
-        one.name: {name: entry.value for name, entry in answer.result().items()}
-        for one, answer in answers.items()
-    }
-
-
 @contextmanager
 def _admin(servers: str, properties: Mapping[str, str]) -> Iterator[Any]:
     kafka = library()
@@ -175,9 +165,18 @@ def _shapes(admin: Any, names: Sequence[str]) -> dict[str, Topic]:
     for one in found:
         if one.error:  # such as a partition that has no leader yet
             raise library().KafkaException(one.error)
-    topics = [Topic(name=one.topic, partitions=len(one.partitions)) for one in found]
-    configs = _configs(admin, topics)
-    return {topic.name: replace(topic, config=configs[topic.name]) for topic in topics}
+    resource = library().admin.ConfigResource
+    asked = [resource(resource.Type.TOPIC, one.topic) for one in found]
+    answers = admin.describe_configs(asked, request_timeout=_TIMEOUT) if asked else {}
+    configs = {one.name: answer.result() for one, answer in answers.items()}
+    return {
+        one.topic: Topic(
+            name=one.topic,
+            partitions=len(one.partitions),
+            config={name: entry.value for name, entry in configs[one.topic].items()},
+        )
+        for one in found
+    }
 
 
 def owners(servers: str, group: str, topic: str, properties: Mapping[str, str]) -> dict[int, str]:

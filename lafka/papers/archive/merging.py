@@ -11,16 +11,15 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 from lafka.errors import BadSuwaf, BadWarc, LafkaError, NotHeld, StorageTrouble
 from lafka.papers.archive.archives import Archive
-from lafka.papers.archive.contents import PaperScanner
+from lafka.papers.archive.contents import HeldPayload, PaperScanner
 from lafka.papers.archive.paperwarc import OF_THE_VISIT, PaperWarc, working
 from lafka.papers.archive.suwafs import Suwaf
 from lafka.storage.keeper import Commit, all_done
-from lafka.storage.keeping.contents import NO_CHAIN, OriginalRecord, RecordGroup, chained
+from lafka.storage.keeping.contents import NO_CHAIN, RecordGroup, chained
 from lafka.storage.steps import Steps
 from lafka.warc.errors import WarcError
 from lafka.warc.format import http
@@ -28,8 +27,6 @@ from lafka.warc.format.records import Record, named_urn
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.writing.appending import Files
 
-AT_ONCE = 64
-"""Papers that are stored side by side before the next ones are."""
 NEW, MORE, SAME, LEFT = "new", "more", "same", "left"
 """Results of a paper: it was not here; it brought captures; nothing; it is damaged and was left."""
 
@@ -44,22 +41,20 @@ class MergedPaper:
 
 
 def merge_papers(source: Archive, target: Archive, warcs: Iterable[Path]) -> Iterator[MergedPaper]:
-    """Take the papers of *source* whose paper WARCs are at *warcs* into *target*, one by one.
+    """Take the papers of *source* whose paper WARCs are at *warcs* into *target*, side by side.
 
     A paper that is damaged in either of them is left as it is. ``StorageTrouble``.
     """
-    coming = iter(warcs)
-    while some := [*islice(coming, AT_ONCE)]:
-        commits = [_commit(source, target, warc) for warc in some]
-        all_done([commit for commit in commits if isinstance(commit, Commit)])
-        for commit in commits:
-            if isinstance(commit, MergedPaper):
-                yield commit
-            elif commit.error:
-                raise commit.error
-            else:
-                assert commit.result
-                yield commit.result
+    works = [_commit(source, target, warc) for warc in warcs]
+    all_done([work for work in works if isinstance(work, Commit)])
+    for work in works:
+        if isinstance(work, MergedPaper):
+            yield work
+        elif work.error:
+            raise work.error
+        else:
+            assert work.result
+            yield work.result
 
 
 def _commit(source: Archive, target: Archive, warc: Path) -> Commit[MergedPaper] | MergedPaper:
@@ -283,7 +278,7 @@ class CaptureMerge:
         if digest is None or original is None:
             self._group.copy(record)
             if digest:
-                self._held[digest] = _named(record)
+                self._held[digest] = HeldPayload.of(record).original
             return
         head = http.head(record.block()).end if record.type == "response" else 0
         self._group.add_revisit(
@@ -294,7 +289,8 @@ class CaptureMerge:
         """Plan a conversion of a response that is held; else its payload is held already."""
         if self._group.holds(record.fields.first("WARC-Refers-To")):
             self._group.copy(record)
-            self._held[record.fields.first("WARC-Block-Digest")] = _named(record)
+            digest = record.fields.first("WARC-Block-Digest")
+            self._held[digest] = HeldPayload.of(record).original
 
     def _add_revisit(self, record: StoredRecord) -> None:
         original = self._held.get(record.fields.first("WARC-Payload-Digest"))
@@ -322,12 +318,6 @@ class CaptureMerge:
             fields.set(name, value)
         block = record.block()
         self._group.add(Record(fields=fields, block=block.read(0, block.size)))
-
-
-def _named(record: StoredRecord) -> OriginalRecord:
-    return OriginalRecord(
-        record_id=record.id, url=record.url, date=record.fields.first("WARC-Date")
-    )
 
 
 def _digests_of(records: Sequence[StoredRecord]) -> dict[str, str]:

@@ -166,9 +166,6 @@ class FleetInput(GroupMember):
         with self._lock:
             self._stumbled.add(number)
             self._begun.discard(number)
-            out = {name: [one for one in lines if one[0] != number]
-                   for name, lines in self._out.items()}  # fmt: skip
-            self._out = {name: lines for name, lines in out.items() if lines}
 
     def told(self, lines: bytes) -> None:
         """Send the outcomes in *lines*; in the feed's thread."""
@@ -176,12 +173,12 @@ class FleetInput(GroupMember):
             values = json.loads(text)
             name = values["pid"], values["as_written"]
             with self._lock:
-                found = self._out.get(name)
+                found = [one for one in self._out.pop(name, ()) if one[0] not in self._stumbled]
                 if not found:
                     continue
-                number, key = found.pop(0)
-                if not found:
-                    del self._out[name]
+                (number, key), *others = found
+                if others:
+                    self._out[name] = others
                 self._untold[number] = time.monotonic()
             self._send(number, key, fleets.outcome_value(values, self.worker))
 
@@ -213,9 +210,7 @@ class FleetInput(GroupMember):
         try:
             self._producer.close(0.0 if is_lost else HANDOVER)
         finally:
-            self._ending.set()
-            if self._thread.is_alive():
-                self._thread.join()
+            super().stop()
             self._reader.close()
 
     # ---- In the member's thread
@@ -250,15 +245,8 @@ class FleetInput(GroupMember):
             return
         share.position, share.settled = found.offset() + 1, False
         self._give(found.partition(), found)
-        if self._lines.qsize() > 2 * AHEAD:
-            self._consumer.pause(self._consumer.assignment())
-            while self._lines.qsize() > AHEAD and not self._ending.wait(_POLL):
-                self._beat()
-            self._consumer.resume([p for p in self._consumer.assignment() if self._is_joined(p)])
-
-    def _is_joined(self, place: Any) -> bool:
-        share = self._shares.get(place.partition)
-        return share is not None and share.joined
+        while self._lines.qsize() > 2 * AHEAD and not self._ending.wait(_POLL):
+            self._beat()
 
     def _go_on(self) -> None:
         """Go on with a join, begin one, or look whether the end is there."""
@@ -298,7 +286,10 @@ class FleetInput(GroupMember):
                 if self._shares.get(partition) is not share:
                     return
                 for message in found:
-                    lacking += self._given(partition, message, times)
+                    key, value = message.key() or b"", message.value()
+                    if value is not None and times.is_open(key, value):
+                        times.give(key)
+                        lacking += self._give(partition, message)
                 yield
         if self._shares.get(partition) is not share:
             return
@@ -327,15 +318,8 @@ class FleetInput(GroupMember):
             for place in committed
         )
 
-    def _given(self, partition: int, message: Any, times: OutcomeTimes) -> bool:
-        """Give out the line of *message* if it is open; whether it is."""
-        key, value = message.key() or b"", message.value()
-        if value is None or not times.is_open(key, value):
-            return False
-        times.give(key)
-        return self._give(partition, message)
-
     def _give(self, partition: int, message: Any) -> bool:
+        """Give out the line of *message*; return whether it is one that still has no outcome."""
         number = fleets.number_of(partition, message.offset())
         if number in self._stumbled:
             self._shares[partition].stumbling = True

@@ -82,9 +82,11 @@ def line_of(key: bytes, value: bytes, number: int, partitions: int, scheme: Sche
         row = ListRow(pid, text[len(pid) + 1 :], more.get("restriction", ""),
                       title=more.get("title", ""))  # fmt: skip
         line = replace(verdict(number, row, scheme), since=time)
-        if more.get("outcome"):
+        if outcome := more.get("outcome"):
+            if outcome not in ("bad-pid", "bad-url"):
+                raise ValueError(outcome)
             problem = str(more.get("problem"))
-            line = replace(line, futli=None, outcome=_bad(more["outcome"]), problem=problem)
+            line = replace(line, futli=None, outcome=outcome, problem=problem)
         if time and not time.tzinfo:
             raise BadList("since has no time zone")
     except (ValueError, TypeError, AttributeError, RecursionError):
@@ -94,12 +96,6 @@ def line_of(key: bytes, value: bytes, number: int, partitions: int, scheme: Sche
     if shard_of_line(line, partitions) != partition_of(number):
         raise BadList("the line stands in the partition of another host")
     return line
-
-
-def _bad(outcome: str) -> str:
-    if outcome not in ("bad-pid", "bad-url"):
-        raise ValueError(outcome)
-    return outcome
 
 
 def outcome_value(feed_line: dict[str, Any], worker: str) -> bytes:

@@ -117,12 +117,12 @@ class Forecast:
 
     def _spans(self, workers: float, agreed: int) -> Iterator[tuple[float, float]]:
         """Yield seconds in which the same hosts are asked, and lines a second in them."""
-        fast, slow = self._parted(agreed)
-        capacity = workers * self._speed.per_worker
-        agreed_speed = max(AGREED_RATE, self._speed.rate) / self._speed.requests
+        speed = self._speed
+        capacity = workers * speed.per_worker
+        fast = Counter(nlargest(agreed, self._sizes.elements()))
         groups = [
-            _HostGroup(slow, self._speed.lines_of_host),
-            _HostGroup(fast, agreed_speed),
+            _HostGroup(self._sizes - fast, speed.lines_of_host),
+            _HostGroup(fast, max(AGREED_RATE, speed.rate) / speed.requests),
         ]
         while left := sum(group.hosts for group in groups):
             share = capacity / left
@@ -131,11 +131,6 @@ class Forecast:
             yield span, sum(group.hosts * group.speed(share) for group in asked)
             for group in asked:
                 group.go_on(span, share)
-
-    def _parted(self, agreed: int) -> tuple[Counter[int], Counter[int]]:
-        """Return the sizes of the *agreed* largest hosts, and of the others."""
-        fast = Counter(nlargest(agreed, self._sizes.elements()))
-        return fast, self._sizes - fast
 
 
 class _HostGroup:
