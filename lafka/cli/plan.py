@@ -13,7 +13,7 @@ from typing import Any
 from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument, printable
 from lafka.papers.crawling.arguments import FutliArguments, scheme_of
-from lafka.papers.lists.forecasts import DAY, CrawlPlan, CrawlSpeed, HostCounts
+from lafka.papers.lists.forecasts import DAY, CrawlSpeed, HostCounts, crawl_plan
 from lafka.storage.outputs import in_bytes
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": DAY}
@@ -59,9 +59,7 @@ class PlanCommand(ArchiveCommand):
         scheme = scheme_of(self.settings, arguments.collection)
         counts = HostCounts.count(arguments.lines(scheme), int(shards or 0))
         largest = counts.largest(arguments.lines(scheme, is_quiet=True))
-        plan = CrawlPlan(
-            counts=counts, largest=largest, speed=speed, workers=[*map(int, workers.split(","))]
-        ).as_json()
+        plan = crawl_plan(counts, largest, speed, [*map(int, workers.split(","))])
         print(json.dumps(plan) if opts.json else "\n".join(_shown(plan, args[0], speed)))
 
 

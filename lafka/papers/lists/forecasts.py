@@ -156,50 +156,44 @@ class _HostGroup:
             self.hosts -= self._coming.pop()[1]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrawlPlan:
-    """The forecast for a list, as ``lafka plan`` prints it."""
+def crawl_plan(
+    counts: HostCounts,
+    largest: Sequence[tuple[str, int]],
+    speed: CrawlSpeed,
+    workers: Sequence[int],
+) -> dict[str, Any]:
+    """Return what ``lafka plan`` prints of a list: lines, hosts, days, bytes, what saves time.
 
-    counts: HostCounts
-    largest: Sequence[tuple[str, int]]
-    speed: CrawlSpeed
-    workers: Sequence[int]
-
-    @property
-    def forecast(self) -> Forecast:
-        return Forecast(self.counts.by_hash.values(), self.speed)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return lines, hosts, days, bytes, files and what would save time; days are fractions."""
-        forecast = self.forecast
-        of_workers = {n: forecast.days(n) for n in {*self.workers, 1, 2}}
-        names = [str(percent) for percent in PERCENTS]
-        values: dict[str, Any] = {
-            "lines": self.counts.lines,
-            "asked": self.counts.asked,
-            "hosts": forecast.hosts,
-            "largest": _hosts(dict(self.largest)),
-            "resolvers": _hosts(self.counts.resolvers),
-            "days": [
-                {"workers": n, **dict(zip(names, map(_rounded, of_workers[n]), strict=True))}
-                for n in self.workers
-            ],
-            "one_worker": _rounded(of_workers[1][-1]),
-            "bytes": self.counts.asked * self.speed.mean_size,
-            "files": 2 * self.counts.asked,
-            "saves": {
-                "second_worker": _rounded(of_workers[1][-1] - of_workers[2][-1]),
-                "twelve_hosts_at_four": _rounded(
-                    of_workers[1][-1] - forecast.days(1, agreed=AGREED_HOSTS)[-1]
-                ),
-            },
-        }
-        if shards := self.counts.shards:
-            most = max(range(len(shards)), key=shards.__getitem__)
-            shard = str(Shard(number=most, count=len(shards)))
-            size = shards[most] * self.speed.mean_size
-            values["fullest"] = {"shard": shard, "lines": shards[most], "bytes": size}
-        return values
+    Days are fractions.
+    """
+    forecast = Forecast(counts.by_hash.values(), speed)
+    of_workers = {n: forecast.days(n) for n in {*workers, 1, 2}}
+    whole, agreed = of_workers[1][-1], forecast.days(1, agreed=AGREED_HOSTS)[-1]
+    names = [str(percent) for percent in PERCENTS]
+    values: dict[str, Any] = {
+        "lines": counts.lines,
+        "asked": counts.asked,
+        "hosts": forecast.hosts,
+        "largest": _hosts(dict(largest)),
+        "resolvers": _hosts(counts.resolvers),
+        "days": [
+            {"workers": n, **dict(zip(names, map(_rounded, of_workers[n]), strict=True))}
+            for n in workers
+        ],
+        "one_worker": _rounded(whole),
+        "bytes": counts.asked * speed.mean_size,
+        "files": 2 * counts.asked,
+        "saves": {
+            "second_worker": _rounded(whole - of_workers[2][-1]),
+            "twelve_hosts_at_four": _rounded(whole - agreed),
+        },
+    }
+    if shards := counts.shards:
+        most = max(range(len(shards)), key=shards.__getitem__)
+        shard = str(Shard(number=most, count=len(shards)))
+        size = shards[most] * speed.mean_size
+        values["fullest"] = {"shard": shard, "lines": shards[most], "bytes": size}
+    return values
 
 
 def _hosts(lines: Mapping[str, int]) -> list[dict[str, Any]]:

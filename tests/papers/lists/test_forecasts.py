@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.papers.lists.forecasts import DAY, CrawlPlan, CrawlSpeed, Forecast, HostCounts
+from lafka.papers.lists.forecasts import DAY, CrawlSpeed, Forecast, HostCounts, crawl_plan
 from lafka.papers.lists.listfiles import read
 from lafka.pids import SCHEMES
 
@@ -67,7 +67,7 @@ def test_a_plan_counts_a_list(tmp_path) -> None:
     path.write_text("\n".join(lines) + "\n")
     counts = HostCounts.count(read(path, SCHEMES["RePEc"]), 4)
     largest = counts.largest(read(path, SCHEMES["RePEc"]))
-    plan = CrawlPlan(counts=counts, largest=largest, speed=PLAIN, workers=(1, 4)).as_json()
+    plan = crawl_plan(counts, largest, PLAIN, (1, 4))
     assert (plan["lines"], plan["asked"], plan["hosts"]) == (103, 101, 5)
     assert plan["largest"][0] == {"host": "big.example", "lines": 70}
     assert [host["lines"] for host in plan["largest"]] == [70, 10, 10, 10, 1]
