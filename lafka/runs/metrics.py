@@ -142,5 +142,6 @@ def check_port(host: str, port: int) -> None:
     try:
         socket.create_server((host, port), family=family).close()
     except OSError as error:
-        sentence = f"LAFKA_METRICS: nothing can listen at {host} port {port}: {error.strerror}"
+        why = str(error.strerror).partition(" (")[0]  # Python names the address once more
+        sentence = f"LAFKA_METRICS: nothing can listen at {host} port {port}: {why}"
         raise BadArgument(sentence) from None

@@ -161,7 +161,7 @@ def test_a_port_that_is_taken_begins_no_crawl(tmp_path: Path) -> None:
         port = other.getsockname()[1]
         run = refused(tmp_path, f"127.0.0.1:{port}")
     assert run.code == 2
-    assert f"nothing can listen at 127.0.0.1 port {port}: Address already in use" in run.log
+    assert f"nothing can listen at 127.0.0.1 port {port}: Address already in use\n" in run.log
 
 
 def test_alarms_are_rules_over_metrics_that_are_there() -> None:

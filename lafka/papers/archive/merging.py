@@ -20,6 +20,7 @@ from lafka.papers.archive.paperwarc import OF_THE_VISIT, PaperWarc, working
 from lafka.papers.archive.suwafs import Suwaf
 from lafka.storage.keeper import Commit, all_done
 from lafka.storage.keeping.contents import NO_CHAIN, RecordGroup, chained
+from lafka.storage.locks import is_locked_at
 from lafka.storage.steps import Steps
 from lafka.warc.errors import WarcError
 from lafka.warc.format import http
@@ -123,7 +124,11 @@ def _suwafs(
     pid = None
     try:
         pid = source.pid_at(warc)
-        theirs = Suwaf.load(source.suwaf_path(pid), pid)
+        path = source.suwaf_path(pid)
+        theirs = Suwaf.load(path, pid)
+        if theirs is None and is_locked_at(warc):
+            return MergedPaper(pid=str(pid), result=SAME)  # its first commit goes on just now
+        theirs = theirs or Suwaf.load(path, pid)  # by now it may have ended
         if theirs is None:
             raise NotHeld(f"{source.warc_path(pid)}: it has no suwaf; recover or rebuild it there")
         return theirs, Suwaf.load(target.suwaf_path(pid), pid) if target else None

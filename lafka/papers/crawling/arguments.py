@@ -97,7 +97,7 @@ class FutliArguments:
             ),
             since=_since(given["refresh"], datetime.now(UTC)) if given.get("refresh") else None,
             excludes=Excludes.load(exclude, scheme_of(settings, collection)) if exclude else None,
-            shard=Shard.parse(given["shard"]) if given.get("shard") else None,
+            shard=Shard.parse(given["shard"]) if "shard" in given else None,
             legacy=_gateway(given["legacy"], settings) if given.get("legacy") else None,
             until_done=_until(given),
             options=ListOptions.parse(given),

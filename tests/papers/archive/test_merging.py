@@ -26,6 +26,7 @@ from lafka.papers.archive.merging import (
     forecast_papers,
     merge_papers,
 )
+from lafka.storage.locks import held
 from tests.faults.forks import in_child
 from tests.faults.storecalls import KINDS as KINDS_OF_CALLS
 from tests.faults.storecalls import Plan, Which
@@ -241,6 +242,23 @@ def test_a_damaged_paper_is_left_and_nothing_of_it_taken(
     assert stored(target).get(name) == before.get(name)
     assert not problems(target)
     assert not [path for path in target.rglob(".*") if path.is_file()]
+
+
+def test_a_paper_whose_first_commit_goes_on_in_a_live_source_is_left_to_the_next_merge(
+    whole: Path, tmp_path: Path
+) -> None:
+    archive, target = Archive(whole), tmp_path / "target"
+    pid = archive.pid("RePEc:abc:wpaper:0")
+    suwaf = archive.suwaf_path(pid)
+    data = suwaf.read_bytes()
+    suwaf.unlink()
+    with held(archive.warc_path(pid)):
+        merged = merge(whole, target)
+    assert [paper for paper in merged if paper.problem] == []
+    assert results(merged).count(SAME) == 1
+    assert not Archive(target).suwaf_path(pid).exists()
+    suwaf.write_bytes(data)
+    assert results(merge(whole, target)).count(NEW) == 1
 
 
 CHANGES = tuple(kind for kind in KINDS_OF_CALLS if kind not in ("open", "mkdir", "flock"))

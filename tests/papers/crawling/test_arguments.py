@@ -91,6 +91,7 @@ def test_all_is_later_than_any_fut(tmp_path: Path, list_: str) -> None:
         ({"refresh": "-3d"}, {}, "refresh"),
         ({"refresh": "999999w"}, {}, "refresh"),
         ({"links": "some"}, {}, "links"),
+        ({"shard": ""}, {}, "shard=''"),
         ({"collection": "Elsewhere"}, {}, "Elsewhere"),
         ({"exclude": "/no/such/file"}, {}, "/no/such/file"),
         ({}, {"LAFKA_EXCLUDE": "/no/such/file"}, "/no/such/file"),
