@@ -142,8 +142,8 @@ def put(fleet: Fleet, lines: Iterable[Line], scheme: Scheme, since: str = "") ->
 
 _SENDING: dict[str, Any] = {
     "message.timeout.ms": "60000",  # as a person waits for the command
-    "linger.ms": "100",  # else each of many partitions sends a few lines at a time
-    "queue.buffering.max.messages": "20000",
+    "linger.ms": "1000",  # else each of many partitions sends a few lines at a time
+    "queue.buffering.max.messages": "100000",
     "delivery.report.only.error": True,
 }
 
