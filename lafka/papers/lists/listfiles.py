@@ -89,11 +89,8 @@ def _raw_lines(chunks: Iterable[bytes]) -> Iterator[_RawLine]:
 _LINES_OF_A_RECORD = 200
 
 
-def _records(raw_lines: Iterable[_RawLine], rows: Rows) -> Iterator[_RawLine]:
+def _records(raw_lines: Iterable[_RawLine], rows: ColumnRows) -> Iterator[_RawLine]:
     """Yield *raw_lines*, those that one record of csv goes over as one."""
-    if isinstance(rows, Jsonl) or not rows.may_go_on:
-        yield from raw_lines
-        return
     coming = iter(raw_lines)
     ahead: deque[_RawLine] = deque()
     while first := ahead.popleft() if ahead else next(coming, None):
@@ -122,7 +119,9 @@ def _whole(
 
 def _verdicts(raw_lines: Iterable[_RawLine], rows: Rows, form: _Form) -> Iterator[Line]:
     scheme = form.scheme
-    for number, raw, too_long in _records(raw_lines, rows):
+    if isinstance(rows, ColumnRows) and rows.may_go_on:
+        raw_lines = _records(raw_lines, rows)
+    for number, raw, too_long in raw_lines:
         data = raw.rstrip(b"\r")
         if not data[:1].isalnum():
             data = data.removeprefix(BOM)  # a list that was put behind another has one

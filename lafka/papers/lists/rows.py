@@ -188,7 +188,8 @@ class ColumnRows:
             return None
         if text == self._header and self._columns.has_header:
             return None
-        self._header = self._header or "-"
+        if not self._header:
+            self._header = "-"
         if self._is_simple and '"' not in text and len(fields := text.split("\t")) == 2:
             return ListRow._make((*fields, *_NOTHING_ELSE))  # in half the time of ListRow()
         split = self._split_record if "\n" in text else self._split
