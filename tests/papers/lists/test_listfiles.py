@@ -303,7 +303,8 @@ def test_an_empty_list_has_no_lines(tmp_path) -> None:
     assert lines_of(b"", "list.csv", tmp_path) == []
 
 
-@given(st.lists(st.binary(max_size=60).map(lambda b: b.replace(b"\n", b"")), max_size=6))
+# Not 85 and A0, which are blanks in Latin-1, and else in another encoding of the list.
+@given(st.lists(st.binary(max_size=60).map(lambda b: b.translate(None, b"\n\x85\xa0")), max_size=6))
 @pytest.mark.parametrize("form", ["", ".csv", ".jsonl"])
 def test_every_line_has_one_verdict_whatever_it_holds(tmp_path_factory, form, raw) -> None:
     # Many zeros would make it UTF-16.
