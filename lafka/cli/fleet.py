@@ -18,7 +18,8 @@ from lafka.warc.format import dates
 
 
 def _put(opts: Namespace) -> int:
-    if not 0 < (opts.partitions or 1) <= 100_000 or not 0 < opts.copies < 100:
+    partitions = 1 if opts.partitions is None else opts.partitions
+    if not (0 < partitions <= 100_000 and 0 < opts.copies < 100):
         raise BadArgument("--partitions and --copies are numbers above nothing")
     given = {"input": opts.list, "collection": opts.collection}
     arguments = FutliArguments.parse(opts.settings, given)

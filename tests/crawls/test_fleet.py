@@ -222,6 +222,10 @@ def test_bad_input_is_told_in_a_sentence_and_nothing_is_written(
     put_again = fleet("put", str(list_), f"{url}y", "--partitions", "7")
     assert put_again.returncode == 2
     assert f"{name}y has 6 partitions, which stay as they are" in put_again.stderr
+    for option in ("--partitions", "--copies"):
+        none = fleet("put", str(list_), f"{url}z", option, "0")
+        assert (none.returncode, none.stderr.count("\n")) == (2, 1)
+        assert "--partitions and --copies are numbers above nothing" in none.stderr
     topics = [
         Topic(name=f"{name}.lines", partitions=2),
         Topic(name=f"{name}.outcomes", partitions=2),

@@ -142,7 +142,7 @@ def put(fleet: Fleet, lines: Iterable[Line], scheme: Scheme, since: str = "") ->
 
 _SENDING: dict[str, Any] = {
     "message.timeout.ms": "60000",  # as a person waits for the command
-    "linger.ms": "1000",  # else each of many partitions sends a few lines at a time
+    "linger.ms": "250",  # else each of many partitions sends a few lines at a time
     "queue.buffering.max.messages": "100000",
     "delivery.report.only.error": True,
 }
