@@ -193,7 +193,7 @@ def _is_cut(look: Look, last: redif.Template) -> bool:
     if not isinstance(data, bytes) or data.startswith(_UTF_16):
         return False
     has_end = is_as_it_was or data.rstrip(_DOS_END).endswith((b"\n", b"\r"))
-    return b"\0" in data or not has_end
+    return 0 in data or not has_end
 
 
 def _sighting(

@@ -27,7 +27,7 @@ _REFUSED = re.compile("[\\s\x00-\x1f\x7f-\x9f\ufeff\ufffd\ud800-\udfff]")
 _SOCIONET = SCHEMES["Socionet"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+@dataclass(slots=True, kw_only=True, order=True, unsafe_hash=True)  # not frozen, as Template
 class Handle:
     """A handle in its canonical form; made by ``parse``."""
 
