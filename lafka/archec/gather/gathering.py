@@ -100,7 +100,7 @@ class LargeBytes(Protocol):
     def chunks(self) -> Iterator[bytes]: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen: made three times as fast
 class Stored:
     """An obi to be stored: its bytes, the mtime of their file, and its line of the journal.
 

@@ -11,8 +11,8 @@ import json
 import sqlite3
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain, islice
-from operator import attrgetter
+from itertools import chain, compress, repeat
+from operator import attrgetter, is_not
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ from lafka.errors import BadStore, RecordsAway
 
 NAME = "records.sqlite"
 _ASKED = 500  # variables of a statement, below every SQLite's limit
+_WRITTEN = 4096
 _PAGE = 10_000
 _CACHE = "PRAGMA cache_size = -32768"  # KiB, whatever the size of the database
 
@@ -151,11 +152,19 @@ class SqliteRecords(Records):
         self._write("gathering", [_row_of_gathering(changes.gathering)])
 
     def _write(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Write *rows*, over those that have their keys."""
-        left = iter(rows)
-        for first in islice(left, 1):
-            marks = ",".join("?" * len(first))
-            self._db.executemany(f"REPLACE INTO {table} VALUES ({marks})", chain([first], left))
+        """Write *rows*, over those that have their keys.
+
+        What is None stands in the statement: sqlite3 asks for each None, as for each bytes and each
+        member of an enumeration, whether anybody adapts it, which takes longer than to write it.
+        """
+        for some in in_batches(rows, _WRITTEN):
+            told: dict[tuple[bool, ...], list[tuple[Any, ...]]] = {}
+            for row in some:
+                is_told = tuple(map(is_not, row, repeat(None)))
+                told.setdefault(is_told, []).append(tuple(compress(row, is_told)))
+            for is_told, values in told.items():
+                marks = ",".join("?" if one else "NULL" for one in is_told)
+                self._db.executemany(f"REPLACE INTO {table} VALUES ({marks})", values)
 
     def last_many(self, kind: Kind, obis: Iterable[str]) -> dict[str, Last]:
         asked = """SELECT o.id, o.key, o.found, o.noted, o.lost, m.md5, v.text_sha256, v.sha256
@@ -199,7 +208,7 @@ class SqliteRecords(Records):
         """All that share each MD5, in the order of their keys."""
         asked = """SELECT md5, n, v.tist, id, sha256, text_sha256, length FROM v
           JOIN obi USING (key) WHERE v.kind = ? AND md5 IN ({})"""
-        for row in self._each(asked, map(bytes.fromhex, md5s), kind):
+        for row in self._each(asked, map(bytearray.fromhex, md5s), kind):
             yield Content(
                 kind=kind, md5=row[0].hex() if row[1] == 1 else f"{row[0].hex()}-{row[1]}",
                 tist=row[2], id=row[3], sha256=row[4].hex(), text_sha256=row[5].hex(),
@@ -364,9 +373,9 @@ def _check(path: Path, version: int) -> None:
         )
 
 
-def _blob(md5: str) -> bytes:
+def _blob(md5: str) -> bytearray:
     """An MD5 key as 16 bytes, and ``-2`` behind them where it has that."""
-    return bytes.fromhex(md5[:32]) + md5[32:].encode()
+    return bytearray.fromhex(md5[:32]) + md5[32:].encode()
 
 
 def _md5(blob: bytes) -> str:
@@ -375,8 +384,8 @@ def _md5(blob: bytes) -> str:
 
 def _row_of_obi(obi: Obi) -> tuple[Any, ...]:
     return (
-        obi.number, obi.kind, obi.id, obi.found, obi.noted, obi.lost, obi.type,
-        obi.archive, obi.series, obi.host, obi.payload, obi.length, obi.state, obi.due,
+        obi.number, _KINDS[obi.kind], obi.id, obi.found, obi.noted, obi.lost, obi.type,
+        obi.archive, obi.series, obi.host, obi.payload, obi.length, obi.state.value, obi.due,
         obi.interval, json.dumps(obi.missed) if obi.missed else None, obi.etag, obi.modified,
         obi.soft or None, obi.seen, obi.churn or None, obi.answered,
     )  # fmt: skip
@@ -396,8 +405,9 @@ def _obi_of(row: Sequence[Any]) -> Obi:
 def _row_of_content(content: Content, keys: dict[str, int]) -> tuple[Any, ...]:
     n = int(content.md5[33:] or 1)
     return (
-        content.kind, bytes.fromhex(content.md5[:32]), n, keys[content.id], content.tist,
-        bytes.fromhex(content.sha256), bytes.fromhex(content.text_sha256), content.length,
+        _KINDS[content.kind], bytearray.fromhex(content.md5[:32]), n, keys[content.id],
+        content.tist, bytearray.fromhex(content.sha256), bytearray.fromhex(content.text_sha256),
+        content.length,
     )  # fmt: skip
 
 

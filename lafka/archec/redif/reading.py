@@ -304,7 +304,7 @@ class _Parsing:
 
     def handle(self) -> Handle | None:
         """The handle of the template; None, and told, where it has none."""
-        given = [place for place in self.shape.places.get("Handle", ()) if self.values[place]]
+        given = [place for place in self.shape.of("Handle") if self.values[place]]
         if not given:
             if self.type != _WITHOUT_HANDLE:
                 self._tell(self._line, "no-handle", "no Handle, or an empty one")

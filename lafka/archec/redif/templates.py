@@ -90,7 +90,7 @@ class Cluster(NamedTuple):
         return _all(self.fields, f"{self.prefix}-{name}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen, as Template
 class File:
     """A file as its template describes it; ``RePEc:nbr:nberwo:0001#file-1`` is its pointer.
 
@@ -128,7 +128,7 @@ class FileShape(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """The names of a template's fields, their places by these names, and those of its files."""
+    """The names of a template's fields, their places by these in lower case, and its files'."""
 
     names: tuple[str, ...]
     places: Mapping[str, Sequence[int]]
@@ -137,10 +137,7 @@ class Shape(NamedTuple):
 
     def of(self, name: str) -> Sequence[int]:
         """Return where the fields of that name, in any case, stand."""
-        if name in self.places:
-            return self.places[name]
-        lower = name.lower()
-        return next((at for other, at in self.places.items() if other.lower() == lower), ())
+        return self.places.get(name.lower(), ())
 
 
 @lru_cache(maxsize=4096)
@@ -162,7 +159,7 @@ def shape(names: tuple[str, ...]) -> Shape:
 def _shape(names: tuple[str, ...]) -> Shape:
     places: dict[str, list[int]] = {}
     for place, name in enumerate(names):
-        places.setdefault(name, []).append(place)
+        places.setdefault(name.lower(), []).append(place)
     in_order = not any(disorder(names))
     return Shape(names=names, places=places, files=tuple(_files(names)), in_order=in_order)
 
