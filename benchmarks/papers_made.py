@@ -1,4 +1,5 @@
-"""An archive of many papers, made and not crawled: suwafs, feeds and reports, no WARCs.
+"""An archive of many papers, made and not crawled: suwafs, feeds and reports, and WARCs that have
+what titles are read from alone: a page of some kB or the beginning of a PDF.
 
 Its shape, the same for any number of papers (all by a fixed seed):
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -26,13 +28,17 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
+from uuid import UUID
 
 from lafka.papers import Archive, Suwaf
 from lafka.papers.archive.suwafs import Fut
 from lafka.papers.origins import Origin
 
 START = datetime(2025, 11, 1, tzinfo=UTC)
-RUNS = 3
+RUNS, PARTS = 3, 4
+WORDS = [first + second for first in ("growth", "trade", "labour", "price", "risk", "tax", "bank")
+         for second in ("", "s", " of", " and", " in", "-led", " without", " on")]  # fmt: skip
+PAGE = f"<body>{'<p>Of this paper an abstract of some words stands on its page.</p>' * 40}</body>"
 FAILS = ("not-found",) * 4 + ("refused",) * 2 + ("splap-only",) * 6 + ("timeout", "robots",
          "server-error", "dns", "login", "bot-challenge", "gone")  # fmt: skip
 
@@ -74,20 +80,53 @@ def text(time: datetime) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def make(root: Path, count: int, *, runs: int = RUNS) -> Archive:
+def make(root: Path, count: int) -> Archive:
     """An archive of *count* papers at *root*, which is not there yet."""
     archive = Archive.create(root, "RePEc")
-    made = set[Path]()
-    for paper in papers(count):
-        suwaf = suwaf_of(archive, paper)
-        path = archive.suwaf_path(suwaf.pid)
-        if path.parent not in made:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            made.add(path.parent)
-        path.write_bytes(suwaf.to_bytes())
-    for run in range(runs):
-        feed(root, count, run)
+    with ProcessPoolExecutor() as pool:
+        parts = [pool.submit(_files, root, count, part) for part in range(PARTS)]
+        for done in (*parts, *(pool.submit(feed, root, count, run) for run in range(RUNS))):
+            done.result()
     return archive
+
+
+def _files(root: Path, count: int, part: int) -> None:
+    """The suwaf and the WARC of one of so many papers."""
+    archive = Archive(root)
+    made = set[Path]()
+    for number, paper in enumerate(papers(count)):
+        if number % PARTS != part:
+            continue
+        suwaf = suwaf_of(archive, paper)
+        files = {archive.suwaf_path(suwaf.pid): suwaf.to_bytes(),
+                 archive.warc_path(suwaf.pid): warc_of(paper, number)}  # fmt: skip
+        for path, data in files.items():
+            if path.parent not in made:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                made.add(path.parent)
+            path.write_bytes(data)
+
+
+def warc_of(paper: MadePaper, number: int) -> bytes:
+    """A WARC with a title of *paper*: on a page, or in the XMP of a PDF that no page led to."""
+    url, outcome = next(iter(paper.futlis.items()))
+    title = " ".join(WORDS[number // step % len(WORDS)] for step in (1, 7, 61, 523, 4099, 30011))
+    if outcome == "fut" and not paper.found_by:
+        xmp = f"<dc:title><rdf:Alt><rdf:li>{title}</rdf:li></rdf:Alt></dc:title>"
+        kind, body = "application/pdf", f"%PDF-1.4\n{xmp}\n%%EOF\n"
+    else:
+        kind = "text/html; charset=utf-8"
+        body = (
+            f'<!DOCTYPE html><title>{title}</title><meta name="citation_title" content="{title}">'
+            f'<meta name="citation_author" content="Writer, {number % 9973}">' + PAGE
+        )
+    answer = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+    return (
+        f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nWARC-Date: {text(START)}\r\n"
+        f"WARC-Record-ID: <urn:uuid:{UUID(int=number)}>\r\n"
+        "Content-Type: application/http; msgtype=response\r\n"
+        f"Content-Length: {len(answer)}\r\n\r\n{answer}\r\n\r\n"
+    ).encode()
 
 
 @contextmanager

@@ -9,12 +9,11 @@ from contextlib import closing
 from typing import Any
 
 from lafka.cli.base import ArchiveCommand
-from lafka.errors import ArchiveBusy, BadArgument, BadReport, printable
+from lafka.errors import ArchiveBusy, BadReport, printable
 from lafka.index.build import refresh
 from lafka.index.tables import IndexFiles, open_to_read, reraising
-from lafka.reports.report import BY, ReportOptions, answer
+from lafka.reports.report import ReportOptions, answer
 from lafka.runs.reports import reports
-from lafka.runs.sources import meant
 from lafka.runs.terminals import program
 from lafka.storage.outputs import write_output
 
@@ -40,9 +39,6 @@ class ReportCommand(ArchiveCommand):
         add("--no-index", action="store_true", help="tell from the index as it is")
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
-        if opts.by and opts.by not in BY:
-            known = f"{', '.join(BY)}{meant(opts.by, BY)}"
-            raise BadArgument(f"--by {opts.by}: no table, which are {known}")
         asked = ReportOptions.of(opts)  # what is wrong is told before anything is read
         archive = self.archive()
         place = IndexFiles.of(archive.root, self.settings["LAFKA_INDEX"])

@@ -29,6 +29,7 @@ from lafka.papers import Archive
 from lafka.storage import drafts
 from lafka.storage.folders import put_in_place
 from lafka.warc.errors import BadIndex
+from lafka.warc.format.dates import to_seconds
 
 METADATA = Path(__file__).with_name("metadata.yml")
 BATCH = 5_000
@@ -228,12 +229,11 @@ class IndexBuilder:
 
     def _note(self, began: int) -> None:
         self._drop_hosts()
-        as_of = datetime.fromtimestamp(began / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         values = {
             "format": str(tables.VERSION),
             "root": os.path.relpath(self._archive.root.absolute(), self._place.folder.absolute()),
             "collection": self._archive.scheme.name,
-            "as_of": as_of,
+            "as_of": to_seconds(datetime.fromtimestamp(began / 1e9, UTC)),
             "lafka": lafka.__version__,
         }
         self._db.executemany("REPLACE INTO meta VALUES (?, ?)", values.items())

@@ -28,6 +28,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lafka.papers import Outcome, Pid, Suwaf
+from lafka.warc.format.dates import to_seconds
 
 _FUT = str(Outcome.FUT)  # a member of an Enum costs a call each time
 _YEAR = re.compile(r":y:(1[5-9]\d\d|20\d\d)(?=:|\Z)")
@@ -309,7 +310,7 @@ def step_times(time: str, steps: str) -> list[str]:
     """
     first = moment(time)
     later = (first + timedelta(seconds=int(step)) for step in steps.split())
-    return [time, *(one.strftime("%Y-%m-%dT%H:%M:%SZ") for one in later)]
+    return [time, *map(to_seconds, later)]
 
 
 def folded(

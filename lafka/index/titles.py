@@ -1,20 +1,23 @@
 """Titles and authors of papers: from ReDIF where an obi store is named, else from the stored page,
 else from what the newest PDF says of itself.
 
-What is foreign is read in a child with bounds: of a page its first 256 KiB, of a PDF XMP and, where
-pypdfium2 is there, Info. Nothing is guessed, and what is not known stays NULL. What an index knew
-of a WARC that has not grown is taken over when it is made anew.
+What is foreign is read in children with bounds, some papers at a time: of a page its first 256 KiB,
+of a PDF XMP and, where pypdfium2 is there, Info. Nothing is guessed, and what is not known stays
+NULL. What an index knew of a WARC that has not grown is taken over when it is made anew.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import unicodedata
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from html import unescape
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +43,9 @@ except ImportError:
     pypdfium2 = None
 
 BATCH = 1_000
+CHUNK = 25
+"""Papers that a child is asked for at once; where it dies over them, it is asked for each."""
+CHILDREN = min(4, os.cpu_count() or 1)
 PAGE_BYTES = 256 << 10
 PDF_BYTES = 32 << 20
 """A longer PDF is not asked for its title."""
@@ -68,12 +74,15 @@ class PaperTitle:
     source: str = "redif"
 
     @property
-    def cleaned(self) -> tuple[str | None, str | None, str | None]:
-        """Title, authors and source as columns."""
+    def cleaned(self) -> Columns:
         title = clean(self.title)
         authors = "; ".join(filter(None, map(clean, self.authors[:AUTHORS_MAX])))
-        return (title, authors or None, self.source) if title else (None, None, None)
+        return (title, authors or None, self.source) if title else _NONE
 
+
+Columns = tuple[str | None, str | None, str | None]
+"""Title, authors and where they are from."""
+_NONE: Columns = (None, None, None)
 
 Redif = Callable[[str], PaperTitle | None]
 """The pid of a paper -> what ReDIF says of it; None where it says nothing."""
@@ -109,30 +118,31 @@ class Titles:
         reader: _Reader,
         batch: list[tuple[Any, ...]],
     ) -> None:
-        read = [(row, *self._found(reader, row)) for row in batch]
+        said = [self._said(row) for row in batch]
+        read = iter(reader.read([row for row, one in zip(batch, said, strict=True) if one is None]))
+        found = [one or (next(read), None) for one in said]
         rows = PaperRows(db, HostRows(db))
         db.execute("BEGIN IMMEDIATE")
-        for (number, _, _, size, title, source, authors, _), found, year in read:
+        for row, (told, year) in zip(batch, found, strict=True):
+            number, _, _, size, title, source, authors, _ = row
             db.execute(
                 "UPDATE paper SET (title, authors, title_from, titled) = (?, ?, ?, ?),"
-                " year = coalesce(?, year) WHERE id = ?", (*found, size, year, number)
+                " year = coalesce(?, year) WHERE id = ?", (*told, size, year, number)
             )  # fmt: skip
-            if found != (title, authors, source):
+            if told != (title, authors, source):
                 rows.words(number)
                 account.titles += 1
         db.execute("COMMIT")
 
-    def _found(
-        self, reader: _Reader, row: tuple[Any, ...]
-    ) -> tuple[tuple[str | None, str | None, str | None], int | None]:
-        """Title, authors and where they are from; the year."""
-        _, pid, path, size, title, source, authors, is_new = row
+    def _said(self, row: tuple[Any, ...]) -> tuple[Columns, int | None] | None:
+        """What is known of a paper, and its year; None where its WARC is to be read."""
+        _, pid, path, _, title, source, authors, is_new = row
         said = self._redif(pid) if self._redif else None
         if said and said.cleaned[0]:
             return said.cleaned, said.year
         if not is_new and source != "redif":
             return (title, authors, source), None
-        return reader.read(pid, path, size or 0) if path else (None, None, None), None
+        return None if path else (_NONE, None)
 
 
 def _before(db: sqlite3.Connection, place: IndexFiles) -> sqlite3.Connection | None:
@@ -160,45 +170,52 @@ class _Reader:
         self._archive = archive
         self._account = account
         self._before = before
-        self._children = Children(MODULE, 1)
+        self._children = Children(MODULE, CHILDREN)
+        self._threads = ThreadPoolExecutor(CHILDREN, thread_name_prefix="lafka-titles")
 
     def close(self) -> None:
+        self._threads.shutdown(cancel_futures=True)
         self._children.stop()
         if self._before:
             self._before.close()
 
-    def read(self, pid: str, path: str, size: int) -> tuple[str | None, str | None, str | None]:
+    def read(self, rows: list[tuple[Any, ...]]) -> list[Columns]:
+        """Return what is said of the papers *rows*, in their order."""
+        known = {row[0]: one for row in rows if (one := self._known(row[1], row[3]))}
+        asked = [row for row in rows if row[0] not in known]
+        chunks = [asked[n : n + CHUNK] for n in range(0, len(asked), CHUNK)]
+        for row, (found, sentence) in zip(
+            asked, chain.from_iterable(self._threads.map(self._ask, chunks)), strict=True
+        ):
+            known[row[0]] = found
+            if sentence:
+                self._account.note(sentence)
+        return [known[row[0]] for row in rows]
+
+    def _known(self, pid: str, size: int) -> Columns | None:
         if self._before:
             with suppress(sqlite3.Error):  # what is damaged is read again
-                if known := self._before.execute(_KNOWN, (pid, size)).fetchone():
-                    title, authors, source = known
-                    return title, authors, source
-        name = path.removeprefix("suwaf/").removesuffix(".json")
-        warc = self._archive.root / "warc" / f"{name}.warc"
+                found: Columns | None = self._before.execute(_KNOWN, (pid, size)).fetchone()
+                return found
+        return None
+
+    def _ask(self, rows: list[tuple[Any, ...]]) -> list[tuple[Columns, str]]:
+        """What the WARCs of some papers say, with a sentence of what cannot be read."""
+        warcs = [(str(self._warc(row[2])), row[3] or 0) for row in rows]
         try:
-            return self._of_warc(warc, size)
+            told = self._children.ask("titles", {"warcs": warcs}, seconds=CPU_SECONDS)
         except ChildDied as error:
-            self._account.note(f"{warc}: its page cannot be read: {error}")
-        except (BadWarc, OSError) as error:
-            self._account.note(str(error))
-        return None, None, None
+            if len(rows) > 1:
+                return [one for row in rows for one in self._ask([row])]
+            return [(_NONE, f"{warcs[0][0]}: its page cannot be read: {error}")]
+        return [
+            (PaperTitle(title=title, authors=authors, source=source).cleaned, sentence)
+            for title, authors, source, sentence in told
+        ]
 
-    def _of_warc(self, warc: Path, end: int) -> tuple[str | None, str | None, str | None]:
-        with closing(WarcVolume(warc, strict=True)) as volume:
-            page, pdf = newest(volume, end)
-            found = self._ask("title", page[1], type=page[0]) if page else _NOTHING
-            if found.cleaned[0] is None and pdf is not None:
-                place = pdf.payload_place
-                if place and place[1] <= PDF_BYTES:
-                    found = self._ask("pdf", b"".join(pdf.payload(decoded=True)))
-        return found.cleaned
-
-    def _ask(self, task: str, data: bytes, **question: str) -> PaperTitle:
-        told = self._children.ask(task, question, data, seconds=CPU_SECONDS)
-        return PaperTitle(title=told["title"], authors=tuple(told["authors"]), source=told["from"])
-
-
-_NOTHING = PaperTitle(title="", source="")
+    def _warc(self, path: str) -> Path:
+        name = path.removeprefix("suwaf/").removesuffix(".json")
+        return self._archive.root / "warc" / f"{name}.warc"
 
 
 def _batches(db: sqlite3.Connection, *, every: bool) -> Iterator[list[tuple[Any, ...]]]:
@@ -244,19 +261,37 @@ def _beginning(record: StoredRecord) -> tuple[Kind | None, str, bytes]:
 
 def serve() -> None:
     """Read pages and PDFs until standard input ends. Runs in the child."""
-    children.serve({"title": _read, "pdf": _read_pdf})
+    children.serve({"titles": _read})
 
 
-def _read(question: dict[str, Any], data: bytes) -> dict[str, Any]:
-    title, source, authors = said_by_page(question["type"], data)
-    return _told(title, source, authors)
+def _read(question: dict[str, Any], data: bytes) -> list[tuple[str, list[str], str, str]]:  # noqa: ARG001
+    return [_told(path, size) for path, size in question["warcs"]]
 
 
-def _told(title: str, source: str, authors: list[str]) -> dict[str, Any]:
-    """Return a child's answer: bounded, and text that can be encoded."""
+def _told(path: str, end: int) -> tuple[str, list[str], str, str]:
+    """Return a child's answer, bounded and of text that can be encoded: title, authors, source,
+    and what cannot be read.
+    """
+    try:
+        title, source, authors = _said(Path(path), end)
+    except (BadWarc, OSError) as error:
+        return "", [], "", str(error)
     cut = [text[: 20 * LONGEST].encode("utf-8", "replace").decode()
            for text in (title, *authors[:AUTHORS_MAX])]  # fmt: skip
-    return {"title": cut[0], "authors": cut[1:], "from": source}
+    return cut[0], cut[1:], source, ""
+
+
+def _said(warc: Path, end: int) -> tuple[str, str, list[str]]:
+    with closing(WarcVolume(warc, strict=True)) as volume:
+        page, pdf = newest(volume, end)
+        said = said_by_page(*page) if page else _SILENT
+        place = pdf.payload_place if pdf and not clean(said[0]) else None
+        if pdf and place and place[1] <= PDF_BYTES:
+            return said_by_pdf(b"".join(pdf.payload(decoded=True)))
+    return said
+
+
+_SILENT: tuple[str, str, list[str]] = ("", "", [])
 
 
 def said_by_page(content_type: str, data: bytes) -> tuple[str, str, list[str]]:
@@ -291,10 +326,6 @@ _OF_A_PROGRAM = re.compile(
     r"(?i)microsoft|untitled|powerpoint|\.(docx?|tex|dvi|pdf|rtf|indd|qxd|ps|wpd|p65)\s*$|^\W*$"
 )
 """A title that a program gave: the name of a file, or its own."""
-
-
-def _read_pdf(question: dict[str, Any], data: bytes) -> dict[str, Any]:  # noqa: ARG001
-    return _told(*said_by_pdf(data))
 
 
 def said_by_pdf(data: bytes) -> tuple[str, str, list[str]]:

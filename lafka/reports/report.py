@@ -16,6 +16,7 @@ from lafka.reports import plots, questions, rot
 from lafka.reports.maintainers import as_atom, as_letter, differences, load_report
 from lafka.reports.rendering import as_csv, as_html, as_json, as_text
 from lafka.reports.tables import ReportSpan, Table, TableReport, as_of, bound, forget
+from lafka.runs.sources import meant
 from lafka.storage.outputs import ending_of, file_at
 
 Question = Callable[[sqlite3.Connection, ReportSpan], Table]
@@ -134,6 +135,9 @@ class ReportOptions:
         asked = cls(output=opts.output, since=opts.since, until=opts.until, by=opts.by,
                     archive=opts.archive, top=opts.top, recheck=opts.recheck,
                     before=opts.before)  # fmt: skip
+        if asked.by and asked.by not in BY:
+            known = f"{', '.join(BY)}{meant(asked.by, BY)}"
+            raise BadArgument(f"--by {asked.by}: no table, which are {known}")
         for time in (asked.since, asked.until, asked.recheck):
             bound("2026-01-01T00:00:00Z", time)
         if asked.by and asked.archive:

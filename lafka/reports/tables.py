@@ -17,6 +17,7 @@ from enum import StrEnum
 
 from lafka.errors import BadArgument
 from lafka.index.rows import STATES, moment
+from lafka.warc.format.dates import to_seconds
 
 Cell = str | int | float | None
 _SHAPE = "0000-00-00T00:00:00Z"
@@ -118,7 +119,7 @@ def bound(as_of: str, text: str | None) -> str:
     if not text:
         return ""
     if age := _AGE.fullmatch(text):
-        return (moment(as_of) - timedelta(days=int(age[1]))).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return to_seconds(moment(as_of) - timedelta(days=int(age[1])))
     if len(text) < 4 or not _SHAPE.startswith(re.sub("[0-9]", "0", text)) or not _is_time(text):
         raise BadArgument(f"{text}: neither 30d nor a beginning of 2026-11-20T10:11:12Z")
     return text

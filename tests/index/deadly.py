@@ -1,4 +1,4 @@
-"""A reader of pages that dies over one of them, as a parser of foreign bytes may."""
+"""A reader of titles that dies over one of the pages, as a parser of foreign bytes may."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import signal
 from typing import Any
 
 from lafka.index import titles
-from lafka.storage import children
 
 
 def serve() -> None:
-    children.serve({"title": _read})
+    as_it_is = titles.said_by_page
 
+    def said_by_page(content_type: str, data: bytes) -> Any:
+        if b"deadly" in data:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return as_it_is(content_type, data)
 
-def _read(question: dict[str, Any], data: bytes) -> dict[str, Any]:
-    if b"deadly" in data:
-        os.kill(os.getpid(), signal.SIGSEGV)
-    text, source, authors = titles.said_by_page(question["type"], data)
-    return {"title": text, "from": source, "authors": authors}
+    titles.said_by_page = said_by_page
+    titles.serve()

@@ -383,6 +383,7 @@ def options(**more: Any) -> Any:
     [
         ({"output": "x.pdf"}, "ends with none of"),
         ({"by": "host", "archive": "abc"}, "say one of them"),
+        ({"by": "hots"}, "--by hots: no table, .*; host meant"),
         ({"top": 0}, "at least 1"),
         ({"since": "x"}, "neither 30d"),
         ({"recheck": "x"}, "neither 30d"),
