@@ -101,10 +101,14 @@ def compress(request: Request, response: Response) -> None:
     if not is_text or marked or response.headers.get("cache-control") == "no-store":
         return
     response.headers.add_vary_header("Accept-Encoding")
-    if "gzip" in request.headers.get("accept-encoding", ""):
+    if takes_gzip(request):
         response.body = gzip.compress(bytes(response.body), 6, mtime=0)
         response.headers["Content-Encoding"] = "gzip"
         response.headers["Content-Length"] = str(len(response.body))
+
+
+def takes_gzip(request: Request) -> bool:
+    return "gzip" in request.headers.get("accept-encoding", "")
 
 
 def told(status: int, sentence: str, **headers: str) -> Response:

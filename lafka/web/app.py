@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -35,6 +36,11 @@ LONGEST_TARGET = 16 << 10
 HEADERS_MAX = 100
 RETRY = "30"
 """Seconds after which it is worth asking for what could not be read."""
+KEPT_BYTES = 16 << 20
+"""Bytes of answers that are kept while the index does not change."""
+KEPT_LONGEST = 1 << 20
+KEPT_MORE = 4096
+"""Bytes that a kept answer takes beside its body: its headers and its place."""
 _ANY = re.compile(".*", re.DOTALL)
 _THREADS = 8
 _SLOW_THREADS = 4
@@ -52,13 +58,15 @@ class OriginRoutes:
     """Routes of one origin: patterns over the whole raw path, the first that fits.
 
     *headers* are on every answer that does not have them; *refused* makes the answer that is told
-    with a status. *slow*: handlers that read what is foreign, or much of the index.
+    with a status. *slow*: handlers that read what is foreign, or much of the index. *kept*: those
+    that read of the site nothing but its index, so that their answers stay while it does.
     """
 
     routes: Sequence[tuple[re.Pattern[str], Handler]]
     headers: Mapping[str, str]
     refused: Refusal
     slow: frozenset[Handler] = frozenset()
+    kept: frozenset[Handler] = frozenset()
 
 
 class Web:
@@ -73,6 +81,7 @@ class Web:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="lafka-web")
         self._slow = ThreadPoolExecutor(_SLOW_THREADS, thread_name_prefix="lafka-web-slow")
         self._slow_count = 0
+        self._kept = KeptAnswers(site)
 
     def close(self) -> None:
         self._threads.shutdown()
@@ -84,10 +93,6 @@ class Web:
         request = Request(scope)
         origin = self._origins[scope["server"][1]]
         response = await self._response(origin, request)
-        headers = {"Retry-After": RETRY} if response.status_code == 503 else {}
-        for name, value in {**origin.headers, **headers}.items():
-            response.headers.setdefault(name, value)
-        answers.compress(request, response)
         try:
             await response(scope, receive, answers.within(send))
         except TimeoutError:
@@ -99,14 +104,15 @@ class Web:
             request, self._hosts, longest=LONGEST_TARGET, headers_max=HEADERS_MAX
         )
         if refused is not None:
-            return refused
+            return _finished(origin, request, refused)
         loop = asyncio.get_running_loop()
         handler, found = _routed(origin, request)
         answer = partial(self._answered, origin, request, handler, found)
         if handler not in origin.slow:
             return await loop.run_in_executor(self._threads, answer)
         if self._slow_count >= _SLOW_THREADS + _SLOW_WAITING:
-            return origin.refused(request, 503, "too much is asked for at once: come again")
+            refused = origin.refused(request, 503, "too much is asked for at once: come again")
+            return _finished(origin, request, refused)
         self._slow_count += 1
         try:
             return await loop.run_in_executor(self._slow, answer)
@@ -114,6 +120,16 @@ class Web:
             self._slow_count -= 1
 
     def _answered(
+        self, origin: OriginRoutes, request: Request, handler: Handler, found: re.Match[str]
+    ) -> Response:
+        """The answer of *handler*, with its headers; it may be one that others get, too."""
+
+        def made() -> Response:
+            return _finished(origin, request, self._made(origin, request, handler, found))
+
+        return self._kept.answer(request, made) if handler in origin.kept else made()
+
+    def _made(
         self, origin: OriginRoutes, request: Request, handler: Handler, found: re.Match[str]
     ) -> Response:
         try:
@@ -133,6 +149,54 @@ class Web:
             for path in (folder, folder.absolute()):
                 sentence = sentence.replace(f"{path}/", "")
         return sentence
+
+
+class KeptAnswers:
+    """Answers as they were made from the index of *site*, until it changes; for many threads."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._lock = threading.Lock()
+        self._answers: dict[tuple[bytes, bool], Response] = {}
+        self._version: object = None
+        self._size = 0
+
+    def answer(self, request: Request, made: Callable[[], Response]) -> Response:
+        """Return what is kept of the address that is asked for, else what is *made*."""
+        target = b"?".join((request.scope["raw_path"], request.scope["query_string"]))
+        key, version = (target, answers.takes_gzip(request)), self._now()
+        with self._lock:
+            if version != self._version:
+                self._answers, self._version, self._size = {}, version, 0
+            kept = self._answers.get(key)
+        if kept:
+            return kept
+        answer = made()
+        size = len(answer.body) + len(target) + KEPT_MORE
+        if version and answer.status_code == 200 and size < KEPT_LONGEST and self._now() == version:
+            with self._lock:
+                if self._size + size > KEPT_BYTES:
+                    self._answers, self._size = {}, 0
+                if version == self._version:
+                    self._answers[key] = answer
+                    self._size += size
+        return answer
+
+    def _now(self) -> object:
+        """The version of the index; None where it cannot be read, which the handler tells."""
+        try:
+            return self._site.version()
+        except (LafkaError, WarcError):
+            return None
+
+
+def _finished(origin: OriginRoutes, request: Request, response: Response) -> Response:
+    """*response* with the headers of its origin, compressed where that helps."""
+    headers = {"Retry-After": RETRY} if response.status_code == 503 else {}
+    for name, value in {**origin.headers, **headers}.items():
+        response.headers.setdefault(name, value)
+    answers.compress(request, response)
+    return response
 
 
 def _routed(origin: OriginRoutes, request: Request) -> tuple[Handler, re.Match[str]]:

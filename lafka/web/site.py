@@ -104,6 +104,8 @@ class Site:
     tokens: Tokens = field(default_factory=Tokens)
     _local: threading.local = field(default_factory=threading.local, repr=False)
     _excludes: tuple[tuple[int, int], Excludes] | None = field(default=None, repr=False)
+    _watch: tuple[object, sqlite3.Connection] | None = field(default=None, repr=False)
+    _watching: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
     def captures(self) -> Path:
@@ -116,6 +118,21 @@ class Site:
         ``BadIndex``, ``StorageTrouble``.
         """
         return self._kept("db", self.index / tables.NAME, tables.open_to_read)
+
+    def version(self) -> tuple[object, int]:
+        """Return what is another after each change of the index; ``BadIndex``, ``StorageTrouble``.
+
+        One connection asks for all threads, as SQLite's count of changes is each connection's own.
+        """
+        path = self.index / tables.NAME
+        with self._watching, tables.reraising(path):
+            now = _identity(path)
+            if self._watch is None or self._watch[0] != now:
+                if self._watch:
+                    self._watch[1].close()
+                self._watch = None
+                self._watch = now, tables.open_to_read(path)
+            return now, self._watch[1].execute("PRAGMA data_version").fetchone()[0]
 
     def captures_index(self) -> SqliteIndex:
         """The index of captures, as :meth:`db`; ``NotIndexed`` where there is none yet."""
