@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from importlib.resources import files
@@ -52,8 +52,8 @@ def number(value: float | None) -> str:
     return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
 
 
-def when(time: str | None) -> Markup | str:
-    """*time* as a person reads it, with the exact one behind it."""
+def when(time: str | None, *, clock: bool = False) -> Markup | str:
+    """*time* as a person reads it, with its minute where *clock*, the exact one behind it."""
     if not time:
         return ""
     try:
@@ -61,6 +61,8 @@ def when(time: str | None) -> Markup | str:
     except ValueError:
         return visible(time)
     shown = f"{date.day}\xa0{date:%b}\xa0{date.year}"
+    if clock and time[10:11] == "T":
+        shown = f"{shown},\xa0{time[11:16]}"
     return Markup('<time datetime="{0}" title="{0}">{1}</time>').format(time, shown)
 
 
@@ -76,7 +78,7 @@ def title_of(paper: FoundPaper) -> Markup:
 
 STATE_WORDS = {
     HELD: "with a full text", BACK: "with a full text again", SUSPECT: "without one last time",
-    PAGE: "with a page where a full text was", LOST: "lost", NEVER: "that never had a full text",
+    PAGE: "with a page where a full text was", LOST: "lost", NEVER: "without a full text so far",
 }  # fmt: skip
 """The states of a link, as our pages say them behind a number of links."""
 
@@ -130,15 +132,18 @@ class Pages:
         question = asked(request)
         return self._found(question, "Search" if any(_named(question).values()) else "Newest")
 
-    def _found(self, question: Question, heading: str) -> Response:
-        """The papers that *question* matches, and what they can be narrowed to."""
+    def _found(self, question: Question, heading: str, above: Sequence[str] = ()) -> Response:
+        """The papers that *question* matches, and what they can be narrowed to; *above*: the
+        archive whose series they are.
+        """
         with tables.reraising(self._site.index / tables.NAME):
             result = search(self._site.db(), question)
-        if not result.papers and heading.startswith("Series"):
-            raise NotHeld(f"{heading}: no paper is of it")
+        if not result.papers and above:
+            raise NotHeld(f"{heading} of {above[0]}: no paper is of it")
         named = _named(question)
         return self.page(
             "search.html", question=question, found=result, heading=heading, counted=COUNTED,
+            above=above,
             more=_search_at(named, after=result.after) if result.after else "",
             order=_ORDERS.get(result.way, "by pid"), facets=_facets(result.facets, named),
             filters=[(name, value, _search_at(named, **{name: ""}))
@@ -166,12 +171,12 @@ class Pages:
     def archives(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
         rows = [(*one, f"/archives/{quote(one[0], safe='')}")
                 for one in telling.summary(self._site)["archives"]]  # fmt: skip
-        return self.page("browse.html", heading="Archives", what="Archive", rows=rows, above=None)
+        return self.page("browse.html", heading="Archives", what="Archive", rows=rows, archive="")
 
     def years(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
         rows = [(*one, f"/search?year={one[0]}")
                 for one in reversed(telling.summary(self._site)["years"])]  # fmt: skip
-        return self.page("browse.html", heading="Years", what="Year", rows=rows, above=None)
+        return self.page("browse.html", heading="Years", what="Year", rows=rows, archive="")
 
     def capture(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
         """One capture: its record, what was asked, what was answered, hops in order."""
@@ -232,14 +237,13 @@ class Pages:
              f"/archives/{found['code']}/{quote(one['series'], safe='')}" if one["series"] else "")
             for one in told["series"]
         ]  # fmt: skip
-        above = f"/search?archive={found['code']}", "All its papers"
         return self.page("browse.html", heading=f"Archive {told['code']}", what="Series", rows=rows,
-                         above=above)  # fmt: skip
+                         archive=told["code"])  # fmt: skip
 
     def series(self, request: Request, found: re.Match[str]) -> Response:
         code, name = unquote(found["code"]), unquote(found["name"])
         question = replace(asked(request), archive=code, series=name)
-        return self._found(question, f"Series {name} of {code}")
+        return self._found(question, f"Series {name}", (code,))
 
     def report(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
         """The newest HTML report in the folder of the index."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from datetime import timedelta
@@ -11,12 +12,14 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from markupsafe import Markup
 
 from lafka.index.rows import STATES
 from lafka.warc.errors import BadWarc
-from lafka.web.pages import STATE_WORDS
+from lafka.web.pages import STATE_WORDS, when
 from tests.stores import START, Store, pdf
-from tests.web.served import Served, serving
+from tests.web.inside import PAGES, ask, inside
+from tests.web.served import Served, filled, serving
 
 TITLED, JAPANESE, LATER, GONE = (f"RePEc:{name}" for name in (
     "ttl:wpaper:1", "ttl:journl:v:1:y:1994", "oth:wpaper:2", "oth:wpaper:gone"
@@ -193,8 +196,38 @@ def test_the_first_page_says_in_whole_words_what_became_of_links(tmp_path: Path)
             httpx.get(served.pages + path).text
             for path in ("/", "/papers/RePEc:abc:wpaper:2", "/hosts/x.example")
         )
-    assert '<a href="/search?state=never">1 that never had a full text</a>' in home
+    assert '<a href="/search?state=never">1 without a full text so far</a>' in home
     assert '<a href="/search?state=held">1 with a full text</a>' in home
-    assert ">that never had a full text<" in paper
-    assert ">that never had a full text<" in host
+    assert ">without a full text so far<" in paper
+    assert ">without a full text so far<" in host
     assert set(STATE_WORDS) == set(STATES)
+
+
+def test_pages_say_no_more_than_a_reader_needs(client: httpx.Client) -> None:
+    """The way up from a series, and no state twice."""
+    archive, series = (client.get(f"/archives/oth{more}").text for more in ("", "/wpaper"))
+    assert '<nav class="way"' in archive
+    assert ' / <a href="/archives/oth">oth</a>' in series
+    assert "with a full text</span></span>" not in series
+    assert re.search(r"[1-9] full texts?</span> <span>last had", series)
+    assert when("2026-11-28T13:10:59Z", clock=True) == Markup(
+        '<time datetime="2026-11-28T13:10:59Z" title="2026-11-28T13:10:59Z">28\xa0Nov\xa02026,'
+        "\xa013:10</time>"
+    )
+    assert "," not in when("2026-11-28", clock=True)
+
+
+def test_a_run_tells_its_list_and_times_and_no_path(tmp_path: Path) -> None:
+    store = filled(tmp_path / "archive")
+    run = {"format": 1, "run": "20261128T131122321905Z-vm-1", "done": True, "reason": "finished",
+           "started": "2026-11-28T13:11:22Z", "finished": "2026-11-28T14:01:00Z", "lines": 1,
+           "list": {"path": "/srv/secret/list.tsv", "lines": 1}, "arguments": {}}  # fmt: skip
+    (store.root / "runs").mkdir(exist_ok=True)
+    (store.root / "runs" / f"{run['run']}.json").write_text(json.dumps(run))
+    with inside(store, tmp_path) as web:
+        status, body = ask(web, PAGES, f"/runs/{run['run']}".encode())
+    text = body.decode()
+    assert (status, "secret" in text, "<dd>list.tsv</dd>" in text) == (200, False, True)
+    assert "28\xa0Nov\xa02026,\xa014:01" in text
+    assert "<dt>state</dt><dd>finished</dd>" in text
+    assert "<dt>reason</dt>" not in text
