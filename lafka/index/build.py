@@ -336,9 +336,9 @@ FIGURES = "figures"
 
 def note_figures(db: sqlite3.Connection) -> None:
     """Put the counts of the index *db* into ``meta``."""
-    papers, with_fut, titled, size = db.execute(
-        "SELECT count(*), coalesce(sum(futs > 0), 0), count(title), coalesce(sum(warc_bytes), 0)"
-        " FROM paper"
+    papers, with_fut, titled, size, futs = db.execute(
+        "SELECT count(*), coalesce(sum(futs > 0), 0), count(title), coalesce(sum(warc_bytes), 0),"
+        " coalesce(sum(futs), 0) FROM paper"
     ).fetchone()
     states = dict(db.execute("SELECT state, count(*) FROM futli GROUP BY state ORDER BY state"))
     by = (
@@ -349,7 +349,7 @@ def note_figures(db: sqlite3.Connection) -> None:
         "papers_with_fut": with_fut,
         "papers_with_title": titled,
         "futlis": sum(states.values()),
-        "futs": db.execute("SELECT count(*) FROM fut").fetchone()[0],
+        "futs": futs,
         "bytes": size,
         "runs": db.execute("SELECT count(*) FROM run").fetchone()[0],
         "states": states,

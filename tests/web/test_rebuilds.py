@@ -26,8 +26,8 @@ from tests.web.inside import BYTES, PAGES, ask, inside
 from tests.web.served import AT, PID, filled
 
 REBUILDS = 25
-PAPERS = 6
-"""Those of :func:`filled`."""
+PAPERS, DIFFERENT = 6, 7
+"""Those of :func:`filled`, and their different futs; one of them is had twice."""
 QUESTIONS = {
     f"/web/cdx?url={AT}&fl=filename": (200, b"RePEc/abc/wpaper/1.warc\n" * 2),
     f"/web/{AT}": (302, b""),
@@ -97,6 +97,7 @@ def test_an_answer_that_is_kept_is_that_of_the_index_as_it_is(tmp_path: Path) ->
                 assert (status, json.loads(body)["count"]) == (200, number + 1)
                 status, body = ask(web, PAGES, b"/api/v1/summary")
                 assert json.loads(body)["papers"] == PAPERS + number + 1
+                assert json.loads(body)["futs"] == DIFFERENT + number + 1
         tables.remove(place.database)
         assert ask(web, PAGES, b"/api/v1/summary")[0] == 503
 
