@@ -10,6 +10,8 @@ from confluent_kafka import KafkaError
 
 from lafka.jobs import kafka
 from lafka.jobs.kafka import BrokerTrouble, topics
+from lafka.jobs.kafka.consuming import Reader
+from lafka.jobs.kafka.producing import Producer
 from lafka.jobs.kafka.topics import Topic, create, shapes
 
 NEVER = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
@@ -65,3 +67,11 @@ def test_topics_that_were_made_are_waited_for(monkeypatch: pytest.MonkeyPatch) -
     assert create("x", wanted, {}, replication=1) == wanted
     assert admin.made == ["a", "b"]
     assert admin.shown.keys() == {"other", "a", "b"}
+
+
+def test_properties_that_do_not_go_together_are_told_in_a_sentence() -> None:
+    with pytest.raises(BrokerTrouble, match=r"kafka://127.0.0.1:1: .*linger\.ms"):
+        Producer("127.0.0.1:1", {"message.timeout.ms": "5", "linger.ms": "1000"})
+    properties = {"max.poll.interval.ms": "10", "session.timeout.ms": "9999"}
+    with pytest.raises(BrokerTrouble, match=r"kafka://127.0.0.1:1: .*session\.timeout\.ms"):
+        Reader("127.0.0.1:1", ["t"], "g", properties)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, TypeVar
@@ -71,6 +71,17 @@ def quiet() -> dict[str, Any]:
             _log.warning("Kafka: %s", error.str())
 
     return {"log_level": 0, "error_cb": complain}
+
+
+def client(kind: str, settings: Mapping[str, Any]) -> Any:
+    """The library's ``Consumer`` or ``Producer``; ``BrokerTrouble`` where it takes no property."""
+    kafka = library()
+    try:
+        return getattr(kafka, kind)(settings)
+    except kafka.KafkaException as error:
+        raise BrokerTrouble(
+            f"kafka://{settings['bootstrap.servers']}: {error.args[0].str()}"
+        ) from None
 
 
 def ask_again(ask: Callable[[], T], patience: float) -> T:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lafka.jobs.kafka import PASSING, BrokerTrouble, Message, ask_again, library, quiet
+from lafka.jobs.kafka import PASSING, BrokerTrouble, Message, ask_again, client, library, quiet
 
 _POLL = 0.5  # seconds
 _ANSWER = 2  # seconds in which a broker says where a partition ends
@@ -38,7 +38,7 @@ class Reader:
         properties: Mapping[str, str] | None = None,
     ) -> None:
         self._kafka = library()
-        self._consumer = self._kafka.Consumer(settings(servers, group, properties))
+        self._consumer = client("Consumer", settings(servers, group, properties))
         self._resting = False
         self._consumer.subscribe(list(topics), on_assign=self._assigned)
 
@@ -101,9 +101,10 @@ class TopicReader:
         self._kafka = library()
         self._patience = patience
         own = {"enable.partition.eof": True, "fetch.wait.max.ms": 20, "group.id": "lafka-reader"}
-        self._consumer = self._kafka.Consumer(
+        self._consumer = client(
+            "Consumer",
             {**quiet(), **(properties or {}), "bootstrap.servers": servers,
-             "enable.auto.commit": False, **own}
+             "enable.auto.commit": False, **own},
         )  # fmt: skip
 
     def end(self, topic: str, partition: int) -> int:
@@ -241,7 +242,7 @@ class GroupMember(ABC):
     ) -> None:
         self._kafka = library()
         self._settings = settings(servers, group, properties)
-        self._consumer = self._kafka.Consumer(self._settings)
+        self._consumer = client("Consumer", self._settings)
         self._fenced_at = -_FENCES
         self._topics = list(topics)
         self._failed = failed
@@ -286,7 +287,7 @@ class GroupMember(ABC):
         # Not the consumer's assignment: by now it may be empty, and no callback said so.
         self._let_go([self._kafka.TopicPartition(*place) for place in self._ours()])
         self._consumer.close()
-        self._consumer = self._kafka.Consumer(self._settings)
+        self._consumer = client("Consumer", self._settings)
         self._subscribe()
 
     @abstractmethod

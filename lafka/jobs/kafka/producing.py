@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from lafka.jobs.kafka import BrokerTrouble, library, quiet
+from lafka.jobs.kafka import BrokerTrouble, client, library, quiet
 
 LARGEST = 30_000_000
 """Bytes of a message, as the topics take them."""
@@ -35,7 +35,7 @@ class Producer:
         has_thread: bool = True,
     ) -> None:
         self._kafka = library()
-        self._producer = self._kafka.Producer({
+        self._producer = client("Producer", {
             **quiet(),
                 "message.timeout.ms": 0,  # a broker that is away is waited for
             **(properties or {}),
