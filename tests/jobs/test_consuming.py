@@ -71,7 +71,8 @@ def test_a_full_window_goes_on_when_something_is_done_and_not_at_the_next_poll(
     library = SimpleNamespace(
         Consumer=lambda _: played, TopicPartition=place, KafkaException=RuntimeError
     )
-    monkeypatch.setattr(consuming, "library", lambda: library)
+    for module in (kafka, consuming):
+        monkeypatch.setattr(module, "library", lambda: library)
     monkeypatch.setattr(consuming, "quiet", dict)
     monkeypatch.setattr(consuming, "_POLL", WAIT / 2)  # to wait for it once is to fail
     inbox: Queue[Message] = Queue()
@@ -109,7 +110,8 @@ def test_a_broker_that_has_just_begun_is_asked_again_where_a_partition_ends(
         TopicPartition=place,
         KafkaException=KafkaException,
     )
-    monkeypatch.setattr(consuming, "library", lambda: library)
+    for module in (kafka, consuming):
+        monkeypatch.setattr(module, "library", lambda: library)
     monkeypatch.setattr(consuming, "quiet", dict)
     monkeypatch.setattr(kafka, "_PAUSE", 0)
     reader = TopicReader("", patience=patience)
