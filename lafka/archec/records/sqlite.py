@@ -152,7 +152,7 @@ class SqliteRecords(Records):
         self._write("gathering", [_row_of_gathering(changes.gathering)])
 
     def _write(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Write *rows*, over those that have their keys.
+        """Write *rows*, each with a key of its own, over those that have their keys.
 
         What is None stands in the statement: sqlite3 asks for each None, as for each bytes and each
         member of an enumeration, whether anybody adapts it, which takes longer than to write it.

@@ -401,3 +401,10 @@ def test_real_files_have_no_template_fewer_than_a_grep_finds() -> None:
         assert urls == len(grep(data, rb"^[ \t]*file-url[ \t]*:")), path
         handles = [template.handle for template in templates if template.handle]
         assert len(handles) >= len(templates) - 1, path
+
+
+def test_names_that_differ_by_case_are_one_name():
+    data = b"Template-Type: ReDIF-Paper 1.0\nAuthor-Name: A\nAUTHOR-NAME: B\nauthor-name: C\n"
+    [template] = redif.read(data)
+    assert template.all("Author-Name") == ["A", "B", "C"]
+    assert template.first("AUTHOR-NAME") == "A"
