@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
+from urllib.parse import urlsplit
 
 from lxml import etree
 
@@ -37,6 +38,7 @@ _DATA_NAMES = (
     "ng-href", "formaction",
 )  # fmt: skip
 MAX_DESCRIPTION = 60  # characters of a cell that says what a file is
+MAX_BESIDE = 20  # links of a row or paragraph that are looked through
 MAX_INSIDE = 10  # pictures looked at in one link
 _SPOKEN = ("title", "aria-label", "download")
 _HINTS = frozenset({"class", "id", "rel", "name"})
@@ -48,6 +50,10 @@ _BLOCKS = frozenset({"tr", "li", "dd", "p", "figure"})
 _OFF_SITE = frozenset({"other-site", "no-href-sign"})
 _GOOD_WORDS = frozenset({"says-pdf", "says-download", "says-full-text", "says-cjk-download"})
 _NAMED_AGAINST = frozenset({"says-part", "says-business", "says-preview"})
+_DESCRIBED_AGAINST = ("says-part", "says-supplement")
+_THIS_ONE = frozenset({"own-identifier", "own-address"})
+_LABELS = frozenset({"p", "div", "b", "strong", "span"})
+_DIGITS = re.compile(r"\d+")
 _OF_PAPER = frozenset({"says-version", "says-full-text", "says-cjk-full-text"})
 _SECTION_TAGS = frozenset({"nav", "footer", "figure", "menu"})
 _UNSCORED = ("unscored",)
@@ -199,7 +205,8 @@ class Scorer:
         score, tools = Score(), weights.SEGMENTS
         whose = self._page.identity.judge(text)
         shared = host in weights.FILE_HOSTS  # whose ?usp=sharing and ?export=download are no tools
-        tool = not shared and not _TOOLS.isdisjoint(_SEGMENTS.findall(text))
+        asked = text.replace("export=download", "")  # says of a file what it is, wherever it lies
+        tool = not shared and not _TOOLS.isdisjoint(_SEGMENTS.findall(asked))
         against = self._against(text, host, whose, tool=tool)
         if against is not None:
             score.add(*against)
@@ -302,10 +309,15 @@ class Scorer:
         for rule in self._sections(element.node):
             score.add(rule.name, rule.weight)
         is_denied = score.is_denied
-        heading = self._heading(element)
-        for rule in words.of_heading(heading) if heading else ():
+        said = words.of_heading(_label(element.node))
+        if "says-supplement" in score.reasons:  # the label says so again
+            said = tuple(rule for rule in said if rule.name != "under-supplement")
+        heading = "" if said else self._heading(element)
+        for rule in said or (words.of_heading(heading) if heading else ()):
             if rule.weight < 0 or score.value > 0:
                 score.add(rule.name, rule.weight)
+        if not signs.FILE.isdisjoint(score.reasons) and self._is_beside_another(element.node):
+            score.add("beside-another", weights.BESIDE_ANOTHER)
         if score.value <= 0:
             return
         for rule in self._described(element.node):
@@ -348,18 +360,14 @@ class Scorer:
         if known is None:
             cells = (text_of(c) for c in row if c.find(".//a") is None)
             found = [words.of_text(text) for text in cells if len(text) <= MAX_DESCRIPTION]
-            against = [said["says-part"] for said in found if "says-part" in said]
+            against = [said[n] for said in found for n in _DESCRIBED_AGAINST if n in said]
             known = self._rows[row] = tuple(against[:1])
         return known
 
     def _nearby(self, node: etree._Element) -> tuple[tuple[str, float], ...]:
         """Return what the row, item or paragraph says that the link stands in."""
-        block = node.getparent()
-        for _ in range(5):
-            if block is None or block.tag in _BLOCKS:
-                break
-            block = block.getparent()
-        if block is None or block.tag not in _BLOCKS:
+        block = _block(node)
+        if block is None:
             return ()
         row = block.getparent()
         if row is not None and row.tag == "tr":
@@ -368,6 +376,24 @@ class Scorer:
         if known is None:
             known = self._near[block] = _beside(text_of(block))
         return known
+
+    def _is_beside_another(self, node: etree._Element) -> bool:
+        """Return whether the link before *node* in its row, item or paragraph leads to a page
+        such as this one, of another paper: ``Fair trade (PDF)`` among similar papers.
+        """
+        block = _block(node)
+        before: etree._Element | None = None
+        for link in islice(block.iter("a"), MAX_BESIDE) if block is not None else ():
+            if link is node:
+                break
+            before = link
+        url = self._page.absolute(before.get("href", "")) if before is not None else None
+        if before is None or not url or _folder(url) != _folder(self._page.url):
+            return False
+        said = self._page.identity.judge(urls.path_and_query(url))
+        if not _THIS_ONE.isdisjoint(said) or ("own-view" in said and "?" not in url):
+            return False
+        return len(words.untold(text_of(before)) - self._page.identity.words) > 0
 
     def _sections(self, node: etree._Element) -> tuple[Words, ...]:
         """The sections around *node*, itself included; kept for each ancestor on the way."""
@@ -406,6 +432,42 @@ class Scorer:
                 break
         around.update(self._page.root.iterchildren("body"))
         return frozenset(around)
+
+
+def _block(node: etree._Element) -> etree._Element | None:
+    """The row, item or paragraph around *node*, if it is near."""
+    return next((n for n in islice(node.iterancestors(), 5) if n.tag in _BLOCKS), None)
+
+
+def _folder(url: str) -> tuple[str, str, tuple[str, ...]]:
+    """Equal for the pages of two papers of one site: the host, the folder without its numbers, and
+    the names that a query gives.
+    """
+    parts = urlsplit(url)
+    folder = parts.path.rstrip("/").rpartition("/")[0]
+    names = tuple(sorted(part.partition("=")[0] for part in parts.query.split("&")))
+    return parts.netloc.lower(), _DIGITS.sub("0", folder), names
+
+
+def _label(node: etree._Element) -> str:
+    """Return what stands before a link as its label: in the first cell of its row, up to the link
+    or a colon in its paragraph, or in a paragraph with a colon before its list.
+    """
+    block = _block(node)
+    if block is None:
+        return ""
+    row = next((n for n in islice(node.iterancestors(), 5) if n.tag == "tr"), None)
+    if row is not None:
+        cell = row[0] if len(row) > 1 and row[0].find(".//a") is None else None
+        return text_of(cell) if cell is not None else ""
+    inside = text_of(block) if next(block.iter("a"), None) is node else (block.text or "")
+    said = (block.text or "").strip() or inside.partition(":")[0]
+    if said or block.tag != "li":
+        return said[:MAX_DESCRIPTION].partition(":")[0]
+    held = block.getparent()
+    title = held.getprevious() if held is not None else None
+    text = text_of(title) if title is not None and title.tag in _LABELS else ""
+    return text if len(text) <= MAX_DESCRIPTION and text.endswith(":") else ""
 
 
 def _beside(text: str) -> tuple[tuple[str, float], ...]:

@@ -66,11 +66,17 @@ _DISPLAY = re.compile(
 
 
 def features(
-    candidate: Candidate, rival: float, kind: PageKind, *, is_told: bool = True
+    candidate: Candidate,
+    rival: float,
+    kind: PageKind,
+    *,
+    is_told: bool = True,
+    is_part: bool = False,
 ) -> dict[str, float]:
     """The values that the model sums; *rival* is the score of the best link to another file.
 
-    *is_told*: False where all that is said of it is said of another file as well.
+    *is_told*: False where all that is said of it is said of another file as well; *is_part*: it is
+    a chapter, and the whole work is another file.
     """
     reasons, found_by = candidate.reasons, candidate.found_by
     cited = found_by == CITATION_PDF_URL
@@ -85,7 +91,7 @@ def features(
         "evidence": float(evident),
         "supplement": float(not (signs.SUPPLEMENT | signs.BESIDE).isdisjoint(reasons)),
         "elsewhere": float("other-site" in reasons),
-        "against": float(signs.says_against(reasons)),
+        "against": float(is_part or signs.says_against(reasons)),
         "guessed": float(found_by.startswith(PLATFORM)),
         "only": float("only-file" in reasons),
         "neighbour": float(not own and not signs.NEIGHBOURS.isdisjoint(reasons)),
@@ -114,10 +120,27 @@ def with_features(
     best = first.score if first else SCORE_MIN
     second = next((c.score for c in others[1:] if first and _is_rival(c, first)), SCORE_MIN)
     alike = _alike(others) if kind is not PageKind.PAPER else frozenset()
+    whole = any(_is_whole(c) for c in others)
     return [
-        (c, features(c, second if c is first else best, kind, is_told=c.reasons not in alike))
+        (
+            c,
+            features(
+                c,
+                second if c is first else best,
+                kind,
+                is_told=c.reasons not in alike,
+                is_part=whole and "says-chapter" in c.reasons,
+            ),
+        )
         for c in found
     ]
+
+
+def _is_whole(candidate: Candidate) -> bool:
+    """Return whether a file of this paper's says that it is all of it: ``Complete thesis``."""
+    reasons = candidate.reasons
+    own = not signs.OWN.isdisjoint(reasons) and not signs.FILE.isdisjoint(reasons)
+    return own and "says-full-text" in reasons and not signs.says_against(reasons)
 
 
 def _alike(found: Sequence[Candidate]) -> frozenset[tuple[str, ...]]:

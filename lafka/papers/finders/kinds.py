@@ -159,7 +159,9 @@ _BY_ADDRESS = {
 _ADDRESSES = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_ADDRESS.items())
 _PAPER_ADDRESS = re.compile(
     r"/(?:wps?|dps?|w?papers?|(?:working|discussion|research)-?papers?|articles?|artikel|abs|doi"
-    r"|handle|eprints?|theses|thesis|publications?|publikationen)/[^/]"
+    r"|handle|eprints?|theses|thesis|publications?|publikationen|arti[ck]uls?|art[ií]culos?|artigos?"
+    r"|articol[oie]|artyku[lł]y?|[cč]lanek|clanky|clanak|makale|cikk|art[ií]kkel[i]?|publikac[ej]a?"
+    r"|pubblicazion[ei]|publicaciones|publicacoes)/[^/]"
 )
 _DIGITAL_COMMONS = "viewcontent.cgi?article="
 _HOME = re.compile(

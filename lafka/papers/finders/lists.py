@@ -39,7 +39,7 @@ _OF_ONE = frozenset({"title-as-text", "own-identifier", "own-title"})
 # Texts of links to the parts of one work, and numbers and sizes in front of them.
 PART = re.compile(
     r"(?:\W|\d)*(?:chapters?|chap\b|ch\b|kapitel|chapitres?|cap[íi]tul|parts?\b|partie|parte\b"
-    r"|teil\b|tom[eo]?\b|vol(?:ume)?\b|band\b|glava|глава|часть|rozdzia|b[öo]l[üu]m|versions?\b|files?\b)",
+    r"|teil\b|tom[eo]?\b|vol(?:ume)?\b|band\b|glava|глава|часть|rozdzia|hoofdstuk|kapitol|kapittel|luku|fejezet|poglav|capitol|κεφάλαιο|bab\b|chương|الفصل|b[öo]l[üu]m|versions?\b|files?\b)",
     re.IGNORECASE,
 )
 # What pages of a paper say beside its title; each line is a sign of its own.
@@ -58,7 +58,8 @@ _DESCRIBED = tuple(
             r"working paper|discussion paper|staff report|(?:arbeits|diskussions)papier",
             r"documentos? de trabajo|documents? de travail|temi di discussione|pre-?print|препринт",
             r"серия|ワーキングペーパー|\bthesis\b|dissertation|\bforthcoming\b|job market paper",
-            r"(?:accepted|published|submitted) version",
+            r"(?:accepted|published|submitted) version|\bdraft (?:of|from) (?:\w+ )?(?:19|20)\d\d",
+            r"\b(?:this|first|current|latest) (?:version|draft):",
         ),
     )
 )

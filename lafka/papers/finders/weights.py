@@ -73,6 +73,14 @@ TEXT: tuple[Words, ...] = (
             "полный текст", "полного текста", "полнотекстовый", "повний текст", "текст статьи",
             "текст статті", "пълен текст", "teks penuh", "naskah lengkap", "toàn văn",
             "النص الكامل", "متن کامل", "טקסט מלא", "पूर्ण पाठ",
+            "volledig proefschrift", "complete thesis", "entire thesis", "whole thesis",
+            "full dissertation", "complete dissertation", "complete paper", "complete report",
+            "whole document", "gesamte dissertation", "gesamte arbeit", "thèse complète",
+            "thèse intégrale", "mémoire complet", "tesis completa", "tesi completa", "pełna praca",
+            "text práce", "text prace", "plný text práce", "celá práca", "hela avhandlingen",
+            "hele afhandlingen", "hele avhandlingen", "koko väitöskirja", "tezin tamamı", "tam tez",
+            "teljes dolgozat", "teljes disszertáció", "cijeli rad", "celotna disertacija",
+            "полная диссертация", "полная версия", "повна версія", "πλήρης διατριβή",
         ),
     ),
     Words(
@@ -101,6 +109,11 @@ TEXT: tuple[Words, ...] = (
             "read article", "read paper", "view article", "view paper", "get article", "print",
             "printable version", "printer friendly", "view pdf", "get pdf", "open pdf", "here",
             "click here", "hier", "ici", "cliquez ici", "aquí", "aqui", "qui", "tutaj", "здесь",
+            "görüntüle", "bekijken", "openen", "öppna", "avaa", "zobrazit", "otevřít", "zobraziť",
+            "otvoriť", "megnyitás", "megtekintés", "vizualizare", "deschide", "otvori", "odpri",
+            "wyświetl", "visualizza", "apri", "afficher", "προβολή",
+            "اصل مقاله", "άνοιγμα", "ανοιγμα",
+            "переглянути", "отвори", "lihat", "buka", "عرض", "مشاهده",
         ),
     ),
     Words(
@@ -130,6 +143,14 @@ TEXT: tuple[Words, ...] = (
             "arbetsrapport", "arbejdspapir", "arbeidsnotat", "discussienota", "tyoepaperi",
             "the report", "the study", "den bericht", "le rapport", "el informe", "o relatório",
             "рабочий документ", "препринт", "çalışma tebliği", "munkaanyag", "zeszyt naukowy",
+            "proefschrift", "diplomová práce", "bakalářská práce", "disertační práce",
+            "diplomarbeit", "bachelorarbeit", "doktorarbeit", "habilitationsschrift",
+            "praca magisterska", "praca dyplomowa", "avhandling", "afhandling", "väitöskirja",
+            "pro gradu", "doktori értekezés", "disszertáció", "διατριβή", "διπλωματική εργασία",
+            "diplomski rad", "doktorska disertacija", "magistrsko delo", "luận văn", "luận án",
+            "skripsi", "disertasi", "диссертация", "дисертація", "tezi", "tesi di laurea",
+            "tesi di dottorato", "dissertação", "articolo", "artykuł", "článek", "članak", "članek",
+            "artikkeli", "άρθρο", "стаття", "پایان نامه",
         ),
     ),
     Words(
@@ -164,6 +185,13 @@ TEXT: tuple[Words, ...] = (
             "infografía", "infográfico", "infografica", "инфографика", "folien", "diapositives",
             "diapositivas", "презентация", "présentation", "presentación", "apresentação",
             "补充材料", "附录", "附件",
+            "posudek", "posudky", "posudok", "posudek vedoucího", "posudek oponenta",
+            "oponentský posudek", "školitelský posudek", "recenzja", "recenzje", "gutachten",
+            "lausunto", "отзыв", "отзывы", "відгук", "příloha", "přílohy", "příloha práce",
+            "príloha", "prílohy", "załączniki", "bijlage", "bijlagen", "bilaga", "bilagor", "bilag",
+            "vedlegg", "liite", "liitteet", "melléklet", "mellékletek", "prilog", "priloga",
+            "παράρτημα", "allegato", "allegati", "lampiran", "phụ lục", "ملحق", "پیوست", "נספח",
+            "discussant slides", "discussion slides", "discussant comments", "부록",
         ),
     ),
     Words(
@@ -191,6 +219,17 @@ TEXT: tuple[Words, ...] = (
             "position de thèse", "rapport de soutenance",
             "list of working papers", "list of papers", "list of titles", "list of publications",
             "весь выпуск", "gesamtes heft",
+            "abstrakt", "abstrakty", "anotace", "anotácia", "tiivistelmä", "povzetek", "sažetak",
+            "rezumat", "abstrak", "tóm tắt", "περίληψη", "анотація", "резюме", "چکیده", "ملخص",
+            "الملخص", "omslag", "couverture", "portada", "capa", "copertina", "okładka", "obálka",
+            "kapak", "kansi", "forside", "naslovnica", "borító", "обложка", "обкладинка", "sampul",
+            "εξώφυλλο", "umschlag", "spis treści", "obsah", "inhoudsopgave", "innehåll",
+            "innehållsförteckning", "indholdsfortegnelse", "sisällys", "tartalomjegyzék", "cuprins",
+            "kazalo", "περιεχόμενα", "зміст", "daftar isi", "mục lục", "المحتويات", "الفهرس",
+            "فهرست", "sumario", "stellingen", "autoreferát", "autoreferat",
+            "propositions", "elenco dei temi",
+            "liste des documents", "lista de documentos", "liste der diskussionspapiere",
+            "liste der arbeitspapiere", "seznam prací",
         ),
     ),
     Words(
@@ -279,6 +318,22 @@ TEXT: tuple[Words, ...] = (
             "organigramm", "jahresbericht", "merkblatt", "satzungen", "resolução", "decreto",
             "modelo de artigo", "modelo de artículo", "plantilla", "guide", "guía", "guia",
             "anleitung", "kılavuz", "call", "full text of the call", "the call", "job description",
+            "tarifs", "tarifas", "tariffe", "abonnement", "abonnements", "abbonamento",
+            "abbonamenti", "suscripción", "suscripciones", "assinatura", "assinaturas",
+            "prenumerata", "abonelik", "ayuda", "aide", "hilfe", "ajuda", "aiuto", "pomoc",
+            "nápověda", "súgó", "hjälp", "hjælp", "ohje", "yardım", "bantuan", "βοήθεια", "помощь",
+            "справка", "довідка", "user manual", "manuel", "handleiding", "handbuch",
+            "benutzerhandbuch", "manuale", "bedienungsanleitung", "instrukcja", "podręcznik",
+            "návod", "przewodnik", "útmutató", "οδηγός", "οδηγίες", "руководство", "инструкция",
+            "petunjuk", "راهنما", "دليل", "charte", "conditions générales", "conditions de vente",
+            "cgv", "agb", "setup", "installation", "매뉴얼", "안내", "uitnodiging", "einladung",
+            "invito", "invitación", "convite", "zaproszenie", "pozvánka", "inbjudan", "davetiye",
+            "záznam", "záznam o průběhu", "průběh obhajoby", "průběhu obhajoby", "protokol",
+            "protokół", "протокол", "πρακτικό", "praktiko", "intihal raporu", "plagiarism report",
+            "similarity report", "turnitin", "approval form", "approval sheet", "approval page",
+            "signature page", "δήλωση", "dilosi", "declaração", "declaración", "déclaration",
+            "verklaring", "prohlášení", "vyhlásenie", "beyan", "onay formu", "pernyataan",
+            "kurallar", "telif formu",
         ),
     ),
 )  # fmt: skip
@@ -291,7 +346,11 @@ TOPICS = frozenset({
     "video", "data", "dataset", "datasets", "help", "contact", "about", "ethics", "calendar",
     "agreement", "audio", "export", "citation", "citations", "copyright", "licensing", "license",
     "accessibility", "advertising", "sample", "metrics", "norme", "normas", "subscription",
-    "programme", "program", "methodology", "lecture", "lectures", "exam", "exams", "homework",
+    "programme", "program", "methodology", "lecture", "tarifs", "tarifas", "tariffe", "aide",
+    "hilfe", "ajuda", "aiuto", "manuel", "charte", "installation", "setup", "propositions", "bilag",
+    "protokol", "sumario", "capa", "innehåll", "declaración", "declaração", "déclaration",
+    "portada",
+    "handbuch", "abonnement", "lectures", "exam", "exams", "homework",
     "html", "xml", "json", "marc", "reply", "correction", "contents", "cover", "guide", "call",
 })  # fmt: skip
 LITTLE = frozenset({
@@ -357,7 +416,7 @@ HREF = Patterns(
         weight=1.8,
         why="repositories' and journals' file addresses",
         stems=(
-            "bitstream", "datafile", "viewcontent", "getfile", "at_download", "download",
+            "bitstream", "datafile", "down", "viewcontent", "getfile", "at_download", "download",
             "delivery", "datastream", "viewfile", "galley", "retrieve", "get_", "getd", "showdoc",
             "document", "/file", "file_", "fileid", "fulltext", "full_", "attachment",
             "portalfile", "eprint", "/obj/", "docid", "render", "descargar", "deliver",
@@ -370,7 +429,7 @@ HREF = Patterns(
             r"|/document$|/documents/\d|/files?/|fulltext\.(?:php|asp|jsp|cgi)|download_?file"
             r"|download\.(?:php|asp|aspx|jsp|cgi|do)|/attachments?/|/article-file/|/ws/portalfiles"
             r"|/eprint/\d+/\d|/obj/(?:view|download)|full_?text=|/viewfile|file_?id=|docid=|/render\b"
-            r"|/descargar|/deliver/|/scholarworks/|/open_?file|/asset/|/volltexte?/"
+            r"|/(?:file_?)?down(?:file|article|pdf)?(?:\.\w+)?(?:[/?]|$)|/descargar|/deliver/|/scholarworks/|/open_?file|/asset/|/volltexte?/"
         ),
     ),
     Pattern(
@@ -498,6 +557,7 @@ OWN_TITLE_WORDS = 2  # so many of them, of five letters or more
 LISTED = 3  # files with titles of their own beside them: a series, an author's page, an issue
 LISTED_WORDS = 4  # words of three letters that stand beside each, or make the link's text
 LISTED_SHARE = 4  # own signs tell papers apart where one in four files has them, at most
+BESIDE_ANOTHER = -5.0  # in a row or item after a link to a page like this one, of another paper
 ONE_OF_MANY = -8.0  # a file in such a list that nothing says to be this paper's
 OWN_ROW = 4.0  # the row of the list that names the paper by its pid or by the futli's fragment
 
@@ -618,6 +678,13 @@ HEADINGS: tuple[Words, ...] = (
             "documents", "document", "dokumente", "полный текст", "файлы", "скачать", "tam metin",
             "pliki", "open access", "access", "get access", "article", "formats", "galleys",
             "full text pdf", "available downloads", "access paper", "content", "attachments",
+            "bestanden", "bestand", "αρχεία", "αρχείο", "soubory", "soubor", "súbory", "plik",
+            "filer", "tiedostot", "datoteke", "dosyalar", "fájlok", "فایل ها", "ملفات", "الملفات",
+            "testo della pubblicazione", "texte de la publication", "texto de la publicación",
+            "volledige tekst", "pełny tekst", "plný text", "celý text", "teljes szöveg",
+            "text complet", "fulltext i pdf", "koko teksti", "cijeli tekst", "celotno besedilo",
+            "πλήρες κείμενο", "повний текст", "teks penuh", "toàn văn", "النص الكامل", "متن کامل",
+            "testo completo", "원문", "전문", "全文", "本文",
         ),
     ),
     Words(
@@ -630,6 +697,13 @@ HEADINGS: tuple[Words, ...] = (
             "bibliographie", "referencias", "bibliografía", "referências", "bibliografia",
             "riferimenti", "kaynakça", "kaynaklar", "литература", "список литературы",
             "список використаних джерел", "参考文献",
+            "مراجع", "منابع", "المراجع", "참고문헌", "引用文献", "cité par", "citado por",
+            "zitiert von",
+            "zitiert in", "citato da", "cytowane przez", "citováno", "geciteerd door", "citerad av",
+            "цитируется", "цитирования", "bibliografie", "použitá literatura", "literatuur",
+            "litteratur", "irodalom", "irodalomjegyzék", "viitteet", "lähteet", "källor",
+            "referenser", "βιβλιογραφία", "αναφορές", "piśmiennictwo", "przypisy", "daftar pustaka",
+            "tài liệu tham khảo", "література", "atıflar", "works citing",
         ),
     ),
     Words(
@@ -648,6 +722,31 @@ HEADINGS: tuple[Words, ...] = (
             "latest publications", "recientes", "recentes", "relacionados", "relacionadas",
             "verwandte", "weitere veröffentlichungen", "similaires", "correlati", "podobne",
             "相关文章", "関連論文",
+            "same authors", "same series", "by the same", "more by", "companion", "companion paper",
+            "companion note", "other papers", "other works", "previous article", "next article",
+            "neighbouring articles", "stessa serie", "altre opere", "stesso autore",
+            "gleichen reihe", "selben reihe", "weitere arbeiten", "même série", "même collection",
+            "autres travaux", "misma serie", "otras obras", "otros trabajos", "mesma série",
+            "zelfde reeks", "zelfde auteur", "gerelateerd", "gerelateerde", "samma serie",
+            "relaterade", "relaterede", "relaterte", "tej samej serii", "tego autora", "sąsiednie",
+            "powiązane", "inne artykuły", "podobné", "související", "súvisiace", "liittyvät",
+            "samankaltaiset", "kapcsolódó", "hasonló", "similare", "povezani", "slični", "sorodni",
+            "σχετικά", "σχετικές", "ίδιου συγγραφέα", "связанные", "той же серии", "других авторов",
+            "того же автора", "схожі", "подобни", "свързани", "benzer", "benzer makaleler",
+            "ilgili makaleler", "aynı yazar", "terkait", "liên quan", "مشابه", "مرتبط", "ذات صلة",
+            "같은 저자", "관련 논문", "많이 본",
+        ),
+    ),
+    Words(
+        name="under-purchase",
+        weight=-4.0,
+        why="what is sold there is not given",
+        words=(
+            "buy", "purchase", "acheter", "comprar", "kaufen", "acquista", "kopen", "koupit",
+            "satın al", "купить", "subscribe", "subscription", "subscriptions", "abonnement",
+            "abonnements", "suscripción", "suscripciones", "abbonamenti", "prenumerata", "abonelik",
+            "how to order", "commander", "bestellen", "loan", "préstamo", "fernleihe",
+            "interlibrary loan",
         ),
     ),
     Words(
@@ -660,6 +759,11 @@ HEADINGS: tuple[Words, ...] = (
             "supplemental material", "supplemental materials", "electronic supplementary material",
             "additional files", "appendix", "appendices", "appendix a", "supplemental",
             "supplementary files", "presentation materials", "multimedia",
+            "annexe", "annexes", "anhang", "apéndice", "apêndice", "appendice", "παράρτημα",
+            "приложение", "дополнительные материалы", "material suplementario",
+            "material suplementar", "matériel supplémentaire", "zusatzmaterial",
+            "materiale supplementare", "ek dosyalar", "příloha", "załącznik", "bijlage", "bilaga",
+            "부록",
         ),
     ),
 )  # fmt: skip

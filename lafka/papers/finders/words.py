@@ -14,6 +14,7 @@ _WORD = re.compile(r"[^\W_]+")
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 MAX_WORDS = 60
+SHORT_CJK = 24  # characters of a button; a longer text is a title
 
 
 class Lexicon:
@@ -57,6 +58,7 @@ _SECTION_OF = {word: words for words in weights.SECTIONS for word in words.words
 # `article-header-footer` is a part of the article, not of the site.
 _OF_PAPER = frozenset({"article", "abstract", "paper", "publication", "header", "content", "main"})
 _OF_SITE = frozenset({"nav", "navigation", "menu", "footer", "foot", "banner", "masthead", "news"})
+_PART = next(w for w in weights.TEXT if w.name == "says-part")
 _CJK_LISTS = tuple(w for w in weights.TEXT if w.name.startswith("says-cjk-"))
 
 
@@ -70,6 +72,8 @@ def of_text(text: str) -> dict[str, Words]:
                 found[words.name] = words
         if any(word in text for word in weights.CJK_NEGATIVE):
             found = {n: w for n, w in found.items() if not n.startswith("says-cjk-")}
+            if len(text) <= SHORT_CJK:
+                found.setdefault(_PART.name, _PART)
         if "pdf" in text.lower():
             found.setdefault("says-pdf", weights.TEXT[0])
     return found
@@ -80,7 +84,11 @@ def untold(text: str) -> frozenset[str]:
     """The words of *text* that no list knows: the name of what a link leads to, or of a paper."""
     words = split(text)
     told = {n for start, end, _ in TEXT.spans(words) for n in range(start, end)}
-    rest = (w for n, w in enumerate(words) if n not in told and len(w) > 3 and w.isalpha())
+    rest = (
+        w
+        for n, w in enumerate(words)
+        if n not in told and w.isalpha() and len(w) > (1 if _CJK.match(w) else 3)
+    )
     return frozenset(
         w for w in rest if not (w in weights.LITTLE or w in weights.FILE_WORDS or of_text(w))
     )
@@ -115,10 +123,11 @@ def _opens(hit: Words, after: list[str]) -> bool:
 @lru_cache(maxsize=512)
 def of_heading(text: str) -> tuple[Words, ...]:
     """Return what a heading says of the links under it; long headings are titles and say
-    nothing.
+    nothing, and one that speaks against them says nothing for them: ``Buy this article``.
     """
     words = split(text)
-    return tuple(HEADINGS.find(words).values()) if len(words) <= 6 else ()
+    found = HEADINGS.find(words).values() if len(words) <= 6 else ()
+    return tuple(w for w in found if w.weight < 0) or tuple(found)
 
 
 @lru_cache(maxsize=8192)
