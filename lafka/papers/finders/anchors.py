@@ -315,7 +315,9 @@ class Scorer:
         heading = "" if said else self._heading(element)
         for rule in said or (words.of_heading(heading) if heading else ()):
             if rule.weight < 0 or score.value > 0:
-                score.add(rule.name, rule.weight)
+                # A label belongs to its link: it holds for the only file of a page as well.
+                name = "in-related" if said and rule.name == "under-related" else rule.name
+                score.add(name, rule.weight)
         if not signs.FILE.isdisjoint(score.reasons) and self._is_beside_another(element.node):
             score.add("beside-another", weights.BESIDE_ANOTHER)
         if score.value <= 0:
@@ -450,8 +452,8 @@ def _folder(url: str) -> tuple[str, str, tuple[str, ...]]:
 
 
 def _label(node: etree._Element) -> str:
-    """Return what stands before a link as its label: in the first cell of its row, up to the link
-    or a colon in its paragraph, or in a paragraph with a colon before its list.
+    """Return what stands before a link as its label: in the first cell of its row, at the head of
+    its paragraph, or in a paragraph with a colon before its list.
     """
     block = _block(node)
     if block is None:
@@ -460,8 +462,10 @@ def _label(node: etree._Element) -> str:
     if row is not None:
         cell = row[0] if len(row) > 1 and row[0].find(".//a") is None else None
         return text_of(cell) if cell is not None else ""
-    inside = text_of(block) if next(block.iter("a"), None) is node else (block.text or "")
-    said = (block.text or "").strip() or inside.partition(":")[0]
+    first = block[0] if len(block) else None
+    said = (block.text or "").strip()
+    if not said and first is not None and first.tag in _LABELS and first.find(".//a") is None:
+        said = text_of(first)
     if said or block.tag != "li":
         return said[:MAX_DESCRIPTION].partition(":")[0]
     held = block.getparent()

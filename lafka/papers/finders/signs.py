@@ -41,10 +41,12 @@ NO_FILE = AGAINST | SUPPLEMENT | BESIDE | {
     "part-path", "other-type", "other-identifier", "other-number", "own-view", "running-text",
     "long-text", "other-site", "never-host", "resolver", "in-related", "in-footer", "frame",
     "in-navigation", "html-page", "one-of-many", "tool-path", "unscored", "home", "beside-another",
+    "under-purchase",
 }  # fmt: skip
 """What speaks against it that the only file of a page is its paper."""
 NEIGHBOURS = frozenset({
     "in-related", "under-related", "in-footer", "in-references", "beside-another",
+    "under-purchase",
 })  # fmt: skip
 """Where files of others stand, unless they show that they are the paper's own."""
 _WHOLE = frozenset({"says-full-text", "says-cjk-full-text", "title-as-text"})

@@ -233,3 +233,44 @@ def test_the_title_that_a_list_gives_tells_the_row():
     found = find(page)
     assert [c.url for c in found if c.label == "fut"] == ["https://x.example/wp/ccc.pdf"]
     assert found[0].promising
+
+
+LABELLED = {
+    "<table><tr><td>Tam Metin</td><td><a href=/f/a1.pdf>Görüntüle</a></td></tr></table>": "fut",
+    "<p>See also our companion note <a href=/f/a1.pdf>(pdf)</a></p>": "other",
+    "<p>Obras relacionadas:</p><ul><li><a href=/f/a1.pdf>PDF</a></li></ul>": "other",
+    "<p><b>Related:</b> <a href=/f/a1.pdf>PDF</a></p>": "other",
+    "<ul><li><a href=/wp/7.html>Fair trade</a> <a href=/f/a1.pdf>PDF</a></li></ul>": "other",
+    "<ul><li><a href=/people/7.html>Ada Quill</a> <a href=/f/a1.pdf>PDF</a></li></ul>": "fut",
+    "<h3>Buy this article</h3><p><a href=/f/a1.pdf>Tarifs 2024 (PDF)</a></p>": "other",
+    "<h3>Buy this article</h3><p><a href=/f/a1.pdf>PDF</a></p>": "other",
+}
+
+
+@pytest.mark.parametrize(("block", "label"), LABELLED.items())
+def test_what_stands_before_a_link_says_whose_file_it_is(block, label):
+    """A second file, so that none is the only one that the page offers."""
+    body = f"<meta name=citation_title content='Slow glaciers'><h1>Slow glaciers</h1>{block}"
+    body += "<p><a href=/f/b2.pdf>Flyer</a></p>"
+    page = Page("https://x.example/wp/a.html", body.encode(), "text/html; charset=utf-8")
+    (found,) = [c for c in find(page) if c.url.endswith("a1.pdf")]
+    assert found.label == label, found
+
+
+@pytest.mark.parametrize(("whole", "label"), [("Complete thesis", "other"), ("Flyer", "fut")])
+def test_a_chapter_is_no_full_text_where_the_whole_work_is_there(whole, label):
+    body = (
+        "<meta name=citation_title content='Slow glaciers'><h1>Slow glaciers</h1>"
+        f"<ul><li><a href=/thesis/5512/all.pdf>{whole}</a></li>"
+        "<li><a href=/thesis/5512/c1.pdf>Chapter 1</a></li>"
+        "<li><a href=/thesis/5512/c2.pdf>Chapter 2</a></li></ul>"
+    )
+    found = find(Page("https://x.example/thesis/5512", body.encode(), "text/html"))
+    assert {c.label for c in found if "/c" in c.url} == {label}, found
+
+
+@pytest.mark.parametrize("text", ["뷰어 설치", "取扱説明", "编辑手册"])
+def test_a_guide_named_in_cjk_is_not_the_only_file(text):
+    body = f"<meta name=citation_title content='Slow glaciers'><a href=/guide/v.pdf>{text}</a>"
+    page = Page("https://x.example/a/1", body.encode(), "text/html; charset=utf-8")
+    assert find(page)[0].label == "other"
