@@ -309,7 +309,7 @@ class Scorer:
         for rule in self._sections(element.node):
             score.add(rule.name, rule.weight)
         is_denied = score.is_denied
-        said = words.of_heading(_label(element.node))
+        said = words.of_heading(_label(element.node)) if score.value > 0 else ()
         if "says-supplement" in score.reasons:  # the label says so again
             said = tuple(rule for rule in said if rule.name != "under-supplement")
         heading = "" if said else self._heading(element)
