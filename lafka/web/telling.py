@@ -298,7 +298,12 @@ _RUN = (
 def runs(site: Site, limit: int = 50) -> list[Row]:
     """The newest runs."""
     query = f"SELECT {_RUN} FROM run ORDER BY name DESC LIMIT ?"  # noqa: S608  columns of ours
-    return rows(site, query, limit)
+    return list(map(_public, rows(site, query, limit)))
+
+
+def _public(run: Row) -> Row:
+    """*run* without the folder of its list, which is the operator's."""
+    return {**run, "list": run["list"] and run["list"].rpartition("/")[2]}
 
 
 def run(site: Site, name: str) -> Row:
@@ -312,7 +317,7 @@ def run(site: Site, name: str) -> Row:
         "SELECT outcome, sum(lines) lines, sum(requests) requests, sum(new) new FROM daily"
         " WHERE run = ? GROUP BY outcome ORDER BY lines DESC, outcome", number,
     )  # fmt: skip
-    return {**found[0], "outcomes": outcomes}
+    return {**_public(found[0]), "outcomes": outcomes}
 
 
 def host(site: Site, name: str) -> Row:

@@ -226,6 +226,8 @@ def test_a_run_tells_its_list_and_times_and_no_path(tmp_path: Path) -> None:
     (store.root / "runs" / f"{run['run']}.json").write_text(json.dumps(run))
     with inside(store, tmp_path) as web:
         status, body = ask(web, PAGES, f"/runs/{run['run']}".encode())
+        _, told = ask(web, PAGES, b"/api/v1/runs")
+    assert [one["list"] for one in json.loads(told)["runs"]] == ["list.tsv"]
     text = body.decode()
     assert (status, "secret" in text, "<dd>list.tsv</dd>" in text) == (200, False, True)
     assert "28\xa0Nov\xa02026,\xa014:01" in text
