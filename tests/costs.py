@@ -21,7 +21,7 @@ _Cost = tuple[float, float, int]
 """Seconds of CPU in this process, in its children, and processes started."""
 
 
-@dataclass
+@dataclass(eq=False)  # pytest keeps plugins in sets
 class Costs:
     """A plugin: in the process that tests, it adds to reports; in the one that tells, it sums."""
 

@@ -5,6 +5,7 @@ from tests.costs import Costs
 
 def test_what_was_counted_where_the_tests_ran_is_summed_by_room():
     costs = Costs()
+    assert {costs}  # pytest keeps plugins in sets
     for nodeid, cost in {
         "tests/papers/lists/test_a.py::test_x[1]": (0.6, 1.0, 2),
         "tests/papers/test_b.py::test_x": (0.4, 0.0, 0),
