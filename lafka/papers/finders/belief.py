@@ -54,6 +54,8 @@ _PLACED = {
     for rule in (*weights.HEADINGS, *weights.SECTIONS)
     if rule.name in ("under-references", "under-related", "in-references", "in-figures")
 }
+_WHOLE = frozenset({"says-full-text", "names-whole"})
+_CHAPTER = frozenset({"says-chapter", "names-chapter"})
 _DIGITS = re.compile(r"\d+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _VERSION = re.compile(r"/v\d{1,3}\.pdf(?:$|\?)", re.IGNORECASE)  # a paper's earlier version
@@ -129,7 +131,7 @@ def with_features(
                 second if c is first else best,
                 kind,
                 is_told=c.reasons not in alike,
-                is_part=whole and "says-chapter" in c.reasons,
+                is_part=whole and not _CHAPTER.isdisjoint(c.reasons),
             ),
         )
         for c in found
@@ -140,7 +142,7 @@ def _is_whole(candidate: Candidate) -> bool:
     """Return whether a file of this paper's says that it is all of it: ``Complete thesis``."""
     reasons = candidate.reasons
     own = not signs.OWN.isdisjoint(reasons) and not signs.FILE.isdisjoint(reasons)
-    return own and "says-full-text" in reasons and not signs.says_against(reasons)
+    return own and not _WHOLE.isdisjoint(reasons) and not signs.says_against(reasons)
 
 
 def _alike(found: Sequence[Candidate]) -> frozenset[tuple[str, ...]]:

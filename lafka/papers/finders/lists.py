@@ -30,7 +30,10 @@ MAX_ROW = 400  # characters read of one row
 MAX_DEPTH = 12  # elements around a file that are looked at for the entry it stands in
 MAX_BEFORE = 6  # blocks before a file that may hold its title
 _ROWS = frozenset({"tr", "li", "dd", "dt", "p", "article", "h2", "h3", "h4", "h5"})
-_WORD = re.compile(r"[^\W\d_]{3,}")
+# Of writing without blanks, some characters are a word; of Korean, words are short.
+_WORD = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff]{3}|[\u0e00-\u0e7f]{5}|[\uac00-\ud7af]{2,}|[^\W\d_]{3,}"
+)
 _BREAKS = frozenset({"br", "hr"})
 _SIGNS = frozenset(
     {"ends-in-pdf", "pdf-path", "asks-pdf", "says-pdf", "type-pdf", "class-pdf", "file-path"}

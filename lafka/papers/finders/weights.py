@@ -94,7 +94,7 @@ TEXT: tuple[Words, ...] = (
             "stiahnuť", "letöltés", "letöltése", "ladda", "lataa", "last ned", "hent", "preuzmi",
             "preuzmite", "prenesi", "descărcare", "descarcă", "λήψη", "κατεβάστε", "скачать",
             "загрузить", "завантажити", "изтегли", "преузми", "unduh", "tải xuống", "tải về",
-            "تحميل", "تنزيل", "دانلود", "הורדה", "डाउनलोड",
+            "tải bài", "تحميل", "تنزيل", "دانلود", "הורדה", "डाउनलोड",
         ),
     ),
     Words(
@@ -418,7 +418,7 @@ HREF = Patterns(
         stems=(
             "bitstream", "datafile", "down", "viewcontent", "getfile", "at_download", "download",
             "delivery", "datastream", "viewfile", "galley", "retrieve", "get_", "getd", "showdoc",
-            "document", "/file", "file_", "fileid", "fulltext", "full_", "attachment",
+            "document", "/file", "file_", "fileid", "fulltext", "full_", "=full", "attachment",
             "portalfile", "eprint", "/obj/", "docid", "render", "descargar", "deliver",
             "scholarworks", "/open", "asset", "volltext",
         ),
@@ -428,7 +428,7 @@ HREF = Patterns(
             r"|article/(?:download|viewfile)|/galley|/retrieve/|get_?document|getdoc|showdoc"
             r"|/document$|/documents/\d|/files?/|fulltext\.(?:php|asp|jsp|cgi)|download_?file"
             r"|download\.(?:php|asp|aspx|jsp|cgi|do)|/attachments?/|/article-file/|/ws/portalfiles"
-            r"|/eprint/\d+/\d|/obj/(?:view|download)|full_?text=|/viewfile|file_?id=|docid=|/render\b"
+            r"|/eprint/\d+/\d|/obj/(?:view|download)|full_?text=|=full_?t(?:e?xt)?(?:&|$)|/viewfile|file_?id=|docid=|/render\b"
             r"|/(?:file_?)?down(?:file|article|pdf)?(?:\.\w+)?(?:[/?]|$)|/descargar|/deliver/|/scholarworks/|/open_?file|/asset/|/volltexte?/"
         ),
     ),
@@ -476,7 +476,9 @@ HREF = Patterns(
             "preview", "cover", "front", "toc", "thumb", "figure", "downloadtable", "/fig", "abs",
             "licen", "first", "content", "powerpoint", ".ppt", "inhalt", "titelblatt", "resum",
             "summary", "sumario", "errat", "corrigend", "full", "whole", "/table/", "autoriza",
-            "declara", "agreement", "erklaerung",
+            "declara", "agreement", "erklaerung", "pengesahan", "pernyataan", "daftar",
+            "tiivistelm", "lehdist", "pressrelease", "press_", "press-", "fassung", "tafelband",
+            "posud", "propositions", "stelling", "approval", "turnitin", "similarity", "plagi",
         ),
         pattern=re.compile(
             r"/preview|(?<![a-z])cover[_.-]|[/_-]cover|frontmatter|front-matter|/toc[_./-]|_toc|thumbnail|thumb"
@@ -484,6 +486,28 @@ HREF = Patterns(
             r"|license\.txt|licen[sc]e|first-?page|contents?\.pdf|/powerpoint|\.ppt|inhalt|titelblatt"
             r"|resumo\.pdf|resumen|_sum(?:mary|ario)|errat|corrigend|full-?issue|issue-?full|whole-?issue|/table/"
             r"|autoriza[cç][^/]*$|declara[ct][^/]*$|agreement[^/]*$|erklaerung[^/]*$"
+            r"|(?:pengesahan|pernyataan|daftar_?(?:isi|pustaka)|tiivistelm|lehdist[oö]tiedot|tafelband"
+            r"|(?:zusammen|kurz)fassung|posud[eo]k|stellingen|(?:approval|similarity)_?(?:form|sheet|page|report)"
+            r"|turnitin|plagi[a-z]*[_-](?:check|report))[^/]*$|(?:press[_-]?release|propositions)[\d_-]*\.pdf$"
+        ),
+    ),
+    Pattern(
+        name="names-whole",
+        weight=1.5,
+        why="a file whose name says that it is all of the work",
+        stems=("full", "complet", "whole", "volltext", "integral"),
+        pattern=re.compile(
+            r"(?<![a-z])(?:full|complete|whole|volltext|complet[oa]?|integral[e]?)(?![a-z]*-?_?issue)[^/]*\.pdf$"
+        ),
+    ),
+    Pattern(
+        name="names-chapter",
+        weight=-0.5,
+        why="a file whose name says that it is a part; it may be what the page is about",
+        stems=("bab", "chap", "kap", "cap"),
+        pattern=re.compile(
+            r"(?<![a-z])(?:bab|chap(?:ter|itre)?|kap(?:itel)?|cap(?:itulo|itolo)?)[ _-]?"
+            r"(?:\d{1,2}|[ivx]{1,5})(?![a-z0-9])[^/]*\.pdf$"
         ),
     ),
     Pattern(

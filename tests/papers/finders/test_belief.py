@@ -207,6 +207,48 @@ def test_a_list_is_seen_by_the_titles_before_its_files(entry):
     assert {(c.label, c.promising) for c in found} == {("other", False)}
 
 
+def test_a_list_is_seen_where_titles_have_no_blanks():
+    titles = (
+        "地方交付税と自治体の歳出行動",
+        "介護保険料の地域差の要因分析",
+        "固定資産税の評価誤差について",
+    )
+    rows = "".join(f"<li>「{t}」<a href=pdf/{n}.pdf>[PDF]</a></li>" for n, t in enumerate(titles))
+    page = Page("https://x.example/tanaka/gyoseki.html", f"<h1>論文</h1><ol>{rows}</ol>".encode())
+    found = find(page)
+    assert kind_of(page, found) == "list"
+    assert {(c.label, c.promising) for c in found} == {("other", False)}
+
+
+def thesis(*names):
+    """The files of a thesis by their names, and what is believed of them, likeliest first."""
+    rows = "".join(
+        f"<tr><td>PDF</td><td><a href=/17/{n}/{name}>Download (9 kB)</a></td></tr>"
+        for n, name in enumerate(names)
+    )
+    body = f"<meta name=citation_title content='Slow glaciers'>{PLAIN}<table>{rows}</table>"
+    found = find(Page("https://x.example/17/", body.encode()))
+    return [(c.url.rpartition("/")[2], c.label) for c in found]
+
+
+def test_names_of_files_tell_the_parts_of_a_thesis_from_the_whole():
+    found = thesis("APPROVAL_SHEET.pdf", "BAB_I.pdf", "chapter-2.pdf", "Thesis_full_text.pdf")
+    assert found[0] == ("Thesis_full_text.pdf", "fut")
+    assert {label for _, label in found[1:]} == {"other"}
+
+
+def test_a_chapter_is_believed_where_no_file_is_the_whole():
+    assert ("chapter-2.pdf", "fut") in thesis("chapter-2.pdf", "press-release.pdf")
+    assert ("approval_voting.pdf", "fut") in thesis("approval_voting.pdf")
+
+
+def test_a_query_that_asks_for_the_full_text_leads_to_a_file():
+    body = f"{PLAIN}<p>Abstract</p><a href='/getFT?paperid=1187&what=fullt'>PDF file</a>"
+    body += "<a href='/getFT?paperid=1187&what=reflist'>References</a>"
+    found = find(Page("https://x.example/archive?paperid=1187", body.encode()))
+    assert (found[0].url.rpartition("=")[2], found[0].label) == ("fullt", "fut")
+
+
 def test_a_viewer_at_the_end_of_a_path_is_stepped_over():
     body = f"{PLAIN}<a href=/doi/10.1234/ice.5512/epdf>PDF</a>"
     found = find(Page("https://x.example/doi/10.1234/ice.5512", body.encode()))
