@@ -15,8 +15,6 @@ VENV ?= .venv
 TESTS ?=
 # One more than there are cores: of a test that crawls, a third is waiting.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
-# Of a test that needs a server, most is waiting.
-WAITING ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 2)')
 FAULTS ?= --write
 MUTANTS ?=
 BIN = $(VENV)/bin
@@ -42,10 +40,10 @@ test: $(TESTED) $(COMPILED)
 	$(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
 
 test-all: $(TESTED) $(COMPILED)
-	$(BIN)/python -m pytest -n $(WAITING) --suite all $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --suite all $(TESTS)
 
 test-beyond: $(TESTED) $(COMPILED)
-	$(BIN)/python -m pytest -n $(WAITING) --suite beyond $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --suite beyond $(TESTS)
 
 try-docs: $(TESTED)
 	rm -rf build/try && $(PYTHON) -m venv build/try

@@ -229,6 +229,26 @@ def a_repair_beside_a_crawl(crawls: Crawls, site: FaultSite, without: Site | Non
     return troubles, calls
 
 
+def a_merge_beside_a_crawl(crawls: Crawls, site: FaultSite, without: Site | None) -> Told:
+    """A merge takes a paper whose first commit goes on in its source for no damage."""
+    ordeal = Ordeal(crawls, site, 1)
+    stop = Which(nth=1, kinds=("write", "pwrite", "rename"), path="/suwaf/")
+    one = crawls.start(ordeal.archive, ordeal.list_, ordeal.plan(stop=stop))
+    assert together.stopped(one)
+    try:
+        plan = ordeal.plan(without=without)
+        target = ordeal.folder / "target"
+        going = crawls.command(target, "merge", str(ordeal.archive), plan=plan)
+        troubles = ["the merge waits for the crawl"] * together.waits(going)
+        if troubles:
+            going.kill()
+        run = going.ended()
+    finally:
+        one.go_on()
+        one.ended()
+    return troubles + [f"exit {run.code}: {run.log}"] * bool(run.code), list(run.calls)
+
+
 def a_disk_that_syncs_no_file(crawls: Crawls, site: FaultSite, without: Site | None) -> Told:
     """The archive is probed before anyone is asked for anything."""
     ordeal = _held(crawls, site)
@@ -306,6 +326,7 @@ SCENARIOS: Mapping[str, Callable[[Crawls, FaultSite, Site | None], Told]] = {
     "two at one run": _while_stopped(together.stops()[3]),
     "two at one report": _while_stopped(Which(nth=1, kinds=("fsync",), path=f"/runs/{DRAFT}")),
     "a repair beside a crawl": a_repair_beside_a_crawl,
+    "a merge beside a crawl": a_merge_beside_a_crawl,
     "a disk that syncs no file": a_disk_that_syncs_no_file,
     "the report of a living run": the_report_of_a_living_run,
     "the report of a killed run": the_report_of_a_killed_run,
