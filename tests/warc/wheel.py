@@ -60,7 +60,7 @@ def run_tests(site: Path, folder: Path, *arguments: str) -> int:
     return subprocess.run(
         [sys.executable, "-m", "pytest", *options, *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": path, "PYTEST_ADDOPTS": ""},
         check=False,
     ).returncode
 
