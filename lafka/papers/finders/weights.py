@@ -497,7 +497,7 @@ HREF = Patterns(
         why="a file whose name says that it is all of the work",
         stems=("full", "complet", "whole", "volltext", "integral"),
         pattern=re.compile(
-            r"(?<![a-z])(?:full|complete|whole|volltext|complet[oa]?|integral[e]?)(?![a-z]*-?_?issue)[^/]*\.pdf$"
+            r"(?<![a-z])(?:full|complet[aeo]?|whole|volltext|integrale?)(?![a-z]*-?_?issue)[^/]*\.pdf$"
         ),
     ),
     Pattern(
