@@ -18,6 +18,7 @@ from scrapy.settings import BaseSettings
 from scrapy.utils.conf import arglist_to_dict
 
 from lafka.archec.checking import check_store
+from lafka.archec.checking.facts import proved_since
 from lafka.archec.files.fobi_recovery import Obis, recover_fobis
 from lafka.archec.gather.found_templates import read_tobi
 from lafka.archec.gather.mending import adopted, derive, mend
@@ -43,6 +44,7 @@ from lafka.runs.sources import store_line
 from lafka.runs.terminals import program
 from lafka.spiders.fobi_arguments import fobi_rules
 from lafka.spiders.obi_settings import open_store, records_of, store_root
+from lafka.storage.outputs import counted
 from lafka.witness.problems import Severity, StoreProblem
 
 
@@ -155,8 +157,17 @@ def _check(opts: Namespace, settings: BaseSettings) -> int:
         print(problem.to_json())
         count += 1
         errors += problem.severity == "error"
-    print(f"{root}: {count} problems", file=sys.stderr)
+    since = "" if ids else _proved(root)
+    print(f"{root}: {counted(count, 'problem')}{since}", file=sys.stderr)
     return 1 if errors else 0
+
+
+def _proved(root: Path) -> str:
+    """Say since when the journals prove what they tell."""
+    tist = proved_since(root / "journal")
+    if tist is None:
+        return "; no journal is proved by a chain yet, which the next gathering begins"
+    return f"; the journals prove all since {tist} ({tists.to_text(tist)})"
 
 
 _NO_RECORDS = (KeeperError, BadStore, RecordsAway)

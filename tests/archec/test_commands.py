@@ -15,8 +15,9 @@ import pytest
 
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.store.folders import ObiStore
+from lafka.archec.store.tists import to_text
 from tests import starts
-from tests.archec.stores import Home, objects, template
+from tests.archec.stores import DAY, START, Home, objects, template, unchain
 
 ROOT = Path(__file__).parents[2]
 PAPER = "RePEc:abc:wpaper:{}"
@@ -229,6 +230,16 @@ def test_damage_is_told_and_ends_with_1(operator):
     assert json.loads(done.stdout)["code"] == "changed-object"
     assert operator.gives("archec", "check", PAPER.format(0)).returncode == 0
     assert operator.gives("archec", "check", "--quick", PAPER.format(1)).returncode == 1
+
+
+def test_the_check_says_since_when_the_journals_prove_what_they_tell(operator):
+    operator.gets("tobi", "--at", START)
+    unchain(operator.home.archive)
+    told = operator.gives("archec", "check", "--quick").stderr
+    assert told.endswith("; no journal is proved by a chain yet, which the next gathering begins\n")
+    operator.gets("tobi", "--at", START + DAY)
+    told = operator.gives("archec", "check").stderr
+    assert told.endswith(f"; the journals prove all since {START + DAY} ({to_text(START + DAY)})\n")
 
 
 def test_a_store_on_a_disk_that_cannot_be_written_can_be_looked_at(operator):

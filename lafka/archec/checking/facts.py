@@ -105,6 +105,19 @@ class Fact:
 _CHAINED = re.compile(rb'(.*), "chain": "sha256:([0-9a-f]{64})"}\n', re.DOTALL)
 
 
+def proved_since(folder: Path) -> int | None:
+    """The first gathering in *folder* whose journal has a chain; None where none has one.
+
+    Its first line has the seals of the journals before it, so these are proved as they were then.
+    """
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    for tist in sorted(int(found[1]) for found in map(_JOURNAL.fullmatch, names) if found):
+        with (folder / f"{tist}.jsonl").open("rb") as file:
+            if _CHAINED.fullmatch(file.readline()):
+                return tist
+    return None
+
+
 @dataclass(slots=True)
 class _Chain:
     """The chain along a journal (docs/formats.md); ``last`` is None where its lines have none.
@@ -157,8 +170,6 @@ class Facts:
         self.ended: dict[int, bool] = {}
         self.evidence: dict[int, tuple[str, int]] = {}
         """The SHA-256 and length of the evidence of gatherings whose end tells of it."""
-        self.proved_from: int | None = None
-        """The first gathering whose journal has a chain; None before there is one."""
         self._chains: dict[int, _Chain] = {}
 
     def read(self, folder: Path, *, folded: bool) -> Iterator[StoreProblem]:
@@ -236,8 +247,6 @@ class Facts:
             yield StoreProblem(path=path, code="open-journal", sentence=sentence, severity=severity)
         self.ended[tist] = last == "end"
         self._chains[tist] = chain
-        if chain.last and (self.proved_from is None or tist < self.proved_from):
-            self.proved_from = tist
 
     def _take(self, line: Mapping[str, Any], tist: int, *, folded: bool) -> None:
         event, obi = line.get("e"), line.get("id")
