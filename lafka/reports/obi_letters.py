@@ -8,6 +8,7 @@ page with every place; ``abc.json``, the findings, by which the next letter know
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -92,11 +93,13 @@ class Letter:
     """The findings of an *archive* at the tist ``as_of``, sorted.
 
     ``before`` are those of the last letter, ``last`` its date, empty where this is the first.
+    ``links`` are how many links were asked for, and how many were not yet.
     """
 
     archive: str
     as_of: int
     findings: Sequence[Finding]
+    links: tuple[int, int]
     before: frozenset[str] = frozenset()
     last: str = ""
 
@@ -120,10 +123,7 @@ class Letter:
             new = sum(map(self.is_new, self.findings))
             lines.append(f"Since the letter of {self.last}: {new} new, {self.mended} mended.")
         lines += self._part("Odd in its templates", "Nothing is odd in its templates.", page)
-        lines += self._part(
-            "Links that lead to no file", "Every link that was asked for leads to its file.", page,
-            links=True,
-        )  # fmt: skip
+        lines += self._part("Links that lead to no file", self._sound_links(), page, links=True)
         lines += [f"\nEach place, with its line and URL: {page}"] if page and self.findings else []
         return "\n".join(lines) + "\n"
 
@@ -135,6 +135,14 @@ class Letter:
             shown = found[:1] if page else found
             begin = "for example " if page and len(found) > 1 else ""
             yield from (f"  {begin}{one.place}: {printable(one.what)}" for one in shown)
+
+    def _sound_links(self) -> str:
+        """Say what is known of links none of which fails."""
+        asked, waiting = self.links
+        if not asked:
+            return "No link was asked for yet." if waiting else "It names no file to be asked for."
+        left = f"; {waiting:,} {'was' if waiting == 1 else 'were'} not asked for yet"
+        return f"Every link that was asked for leads to its file{left if waiting else ''}."
 
     def _counted(self, found: Sequence[Finding]) -> str:
         new = sum(map(self.is_new, found))
@@ -172,12 +180,14 @@ def letter_of(records: Records, archive: str, *, state: Path | None = None) -> L
     ``BadArgument`` where *state* is a file of something else; ``RecordsAway``.
     """
     now = as_of(records)
-    findings = sorted([*_problems(records, archive), *_links(records, archive)], key=_order)
+    links = Counter[bool]()
+    failing = _links(records, archive, links)
+    findings = sorted([*_problems(records, archive), *failing], key=_order)
     last = _before(state, now) if state else None
     before = frozenset(last["keys"]) if last else frozenset[str]()
     return Letter(
         archive=archive, as_of=now, findings=findings, before=before,
-        last=_date(last["as_of"]) if last else "",
+        last=_date(last["as_of"]) if last else "", links=(links[True], links[False]),
     )  # fmt: skip
 
 
@@ -236,13 +246,19 @@ def _problems(records: Records, archive: str) -> Iterator[Finding]:
             yield Finding(False, one.code, one.file, one.sentence, line=one.line)
 
 
-def _links(records: Records, archive: str) -> Iterator[Finding]:
-    """The links that its templates have now and that fail."""
+def _links(records: Records, archive: str, links: Counter[bool]) -> Iterator[Finding]:
+    """The links that its templates have now and that fail; *links* counts all that may be asked
+    for, by whether they were.
+    """
     for obis in in_batches(records.walk(Kind.TOBI, f"RePEc:{archive}:"), _BATCH):
         for obi in obis:
             for refipo in records.refipos(obi.id):
                 fobi = records.history(refipo.fobi)
-                if fobi is not None and (failing := _failing(fobi)):
+                if fobi is None:
+                    continue
+                if fobi.state is not State.RESTRICTED:
+                    links[fobi.state is not State.NEW] += 1
+                if failing := _failing(fobi):
                     cause, tist = failing
                     url = " ".join(refipo.raw.split())
                     yield Finding(True, cause, f"{obi.id} File-URL {refipo.n}", url, _date(tist))

@@ -75,6 +75,17 @@ def test_a_sound_archive_has_nothing_to_mend(home: Home):
         assert [is_known(records, code) for code in ("abc", "xyz", "none")] == [True, True, False]
 
 
+def test_links_that_were_not_asked_for_are_not_said_to_lead_anywhere(home: Home):
+    bare = template(1, "bare").replace("File-URL: ", "Note: ")
+    home.put({"xyz/wpaper/9.rdf": template(9, "xyz"), "few/wpaper/1.rdf": template(1, "few"),
+              "bare/wpaper/1.rdf": bare})  # fmt: skip
+    home.tobi(at=START + 3 * YEAR)
+    asked = "Every link that was asked for leads to its file"
+    assert f"\n{asked}; 1 was not asked for yet.\n" in letter(home, "xyz").text()
+    assert "\nNo link was asked for yet.\n" in letter(home, "few").text()
+    assert "\nIt names no file to be asked for.\n" in letter(home, "bare").text()
+
+
 def test_letters_for_all_archives_say_what_is_new_and_what_was_mended(home: Home, tmp_path: Path):
     folder = tmp_path / "letters"
     assert list(letters(home, folder)) == ["abc"]  # of xyz there is nothing to say
