@@ -16,6 +16,7 @@ from lafka.archec.records import Kind, Obi, Pointer, Records, State, in_batches
 from lafka.archec.records.folding import CHURNING
 from lafka.archec.serve.queries import incidences
 from lafka.archec.store.tists import to_time
+from lafka.errors import BadArgument, printable
 
 AGES = (1, 2, 3, 5, 10)
 """Years after its first get at which a fobi is looked at again."""
@@ -196,8 +197,19 @@ def is_live(obi: Obi, then: int) -> bool:
     return not (obi.soft and events[-1][0] == obi.noted)
 
 
-def is_known(records: Records, archive: str) -> bool:
-    """Return whether anything of the RePEc archive *archive* was ever seen."""
+def known(records: Records, code: str, option: str = "--archive") -> str:
+    """The RePEc archive that *option* names, in lower case; none where *code* is empty.
+
+    ``BadArgument`` where nothing of it was ever seen.
+    """
+    archive = code.lower()
+    if archive and not _is_known(records, archive):
+        raise BadArgument(f"{option} {printable(code)}: the store has no template of that archive")
+    return archive
+
+
+def _is_known(records: Records, archive: str) -> bool:
+    """Return whether anything of that RePEc archive was ever seen."""
     if records.history(f"RePEc:{archive}") or any(True for _ in records.problems(archive)):
         return True
     return next(records.walk(Kind.TOBI, f"RePEc:{archive}:"), None) is not None

@@ -32,6 +32,7 @@ from lafka.archec.records.folding import told_of
 from lafka.archec.records.opening import anew, catch_up, differences, open_records
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.serve.queries import StoreHoldings, listed, the_id
+from lafka.archec.statistics import known
 from lafka.archec.store import tists
 from lafka.archec.store.folders import ObiStore
 from lafka.cli.base import GroupCommand, GroupVerb
@@ -83,8 +84,8 @@ def _add_to_list(parser: ArgumentParser) -> None:
     ):
         events.add_argument(event, nargs=2, metavar=("FROM", "TO"), help=f"{what} in that time")
     parser.add_argument("--kind", choices=("tobi", "fobi"), help="only those")
-    parser.add_argument("--archive", metavar="CODE", help="tobis of that archive")
-    parser.add_argument("--series", metavar="CODE", help="tobis of that series")
+    parser.add_argument("--archive", metavar="CODE", default="", help="tobis of that archive")
+    parser.add_argument("--series", metavar="CODE", default="", help="tobis of that series")
 
 
 def _list(opts: Namespace, settings: BaseSettings) -> int:
@@ -92,6 +93,7 @@ def _list(opts: Namespace, settings: BaseSettings) -> int:
     event = next(name for name in ("found", "noted", "changed", "lost") if getattr(opts, name))
     begin, end = map(tists.parse, getattr(opts, event))
     with records_of(settings, store) as records:
+        known(records, opts.archive)
         for line in listed(store, records, event, begin, end):
             if _is_wanted(opts, line):
                 print(json.dumps(line))
@@ -101,9 +103,9 @@ def _list(opts: Namespace, settings: BaseSettings) -> int:
 def _is_wanted(opts: Namespace, line: dict[str, Any]) -> bool:
     kind = Kind.of(line["id"])
     parts = [*line["id"].split(":", 3), "", ""] if kind is Kind.TOBI else ["", "", ""]
-    wanted = (opts.kind, opts.archive, opts.series)
+    wanted = (opts.kind or "", opts.archive.lower(), opts.series.lower())
     has = (kind, parts[1], parts[2])
-    return all(want is None or want == had for want, had in zip(wanted, has, strict=True))
+    return all(want in ("", had) for want, had in zip(wanted, has, strict=True))
 
 
 def _add_to_serve(parser: ArgumentParser) -> None:

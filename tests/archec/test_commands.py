@@ -87,7 +87,6 @@ def test_the_paper_and_back(operator):
     assert [line["id"] for line in lost] == [PAPER.format(1)]
     args = ("--changed", "2012-01-01", "2100-01-01", "--archive", "abc")
     assert [one["id"] for one in operator.lines("archec", "list", *args)] == [obi]
-    assert operator.lines("archec", "list", *args[:3], "--archive", "xyz") == []
     found = operator.lines(
         "archec", "list", "--found", "2012-01-01", "2013-01-01", "--kind", "tobi"
     )
@@ -230,6 +229,20 @@ def test_damage_is_told_and_ends_with_1(operator):
     assert json.loads(done.stdout)["code"] == "changed-object"
     assert operator.gives("archec", "check", PAPER.format(0)).returncode == 0
     assert operator.gives("archec", "check", "--quick", PAPER.format(1)).returncode == 1
+
+
+ASKING_OF_AN_ARCHIVE = (
+    ("archec", "report"), ("archec", "export", "warcs"), ("futlis", "--from-store"),
+    ("archec", "list", "--noted", str(START), str(START + DAY)),
+)  # fmt: skip
+
+
+def test_an_archive_that_the_store_does_not_know_is_refused(operator):
+    operator.gets("tobi", "--at", START)
+    for asking in ASKING_OF_AN_ARCHIVE:
+        told = operator.refusal(*asking, "--archive", "abd")
+        assert told.endswith(": --archive abd: the store has no template of that archive")
+        assert operator.gets(*asking, "--archive", "ABC")
 
 
 def test_the_check_says_since_when_the_journals_prove_what_they_tell(operator):
