@@ -35,7 +35,7 @@ from lafka.jobs.database import opened
 from lafka.jobs.kafka.topics import Place, create, differences, is_kafka, properties
 from lafka.runs.terminals import program
 from lafka.spiders.fileset import FilesetSpider
-from lafka.storage.outputs import STDOUT, write_output
+from lafka.storage.outputs import STDOUT, counted, write_output
 
 _GIVEN = {"type": "type", "strategy": "strategy"}
 _FLAGS = {"latest": "latest", "force": "force", "dry_run": "dry"}
@@ -140,7 +140,7 @@ def bag(filesets: Filesets, args: list[str], version: str | None) -> None:
     """Make a BagIt bag."""
     fileset_id, folder = _two(args, "--bag FILESET-ID DIR")
     count = make_bag(filesets, fileset_id, Path(folder), version)
-    print(f"{folder}: {count} files", file=sys.stderr)
+    print(f"{folder}: {counted(count, 'file')}", file=sys.stderr)
 
 
 def _two(args: list[str], what: str) -> tuple[str, str]:

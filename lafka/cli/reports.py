@@ -15,7 +15,7 @@ from lafka.index.tables import IndexFiles, open_to_read, reraising
 from lafka.reports.report import ReportOptions, answer
 from lafka.runs.reports import reports
 from lafka.runs.terminals import program
-from lafka.storage.outputs import write_output
+from lafka.storage.outputs import counted, write_output
 
 
 class ReportCommand(ArchiveCommand):
@@ -83,5 +83,5 @@ def _told(values: dict[str, Any]) -> str:
     done = values.get("lines")
     told = [f"{'?' if done is None else done} of {'?' if of is None else of} lines"]
     if futs := values.get("futs"):
-        told.append(f"{futs['new']} new futs")
+        told.append(counted(futs["new"], "new fut"))
     return ", ".join([*told, str(values.get("list", {}).get("path", ""))])

@@ -110,7 +110,7 @@ class FobiSummary:
         for group in FobiGroup:
             yield group_line(group, self.group(group), total)
         yield from host_lines(self.hosts)
-        yield f"{in_bytes(self.size)} stored; {self.requests:,} requests"
+        yield f"{in_bytes(self.size)} stored; {counted(self.requests, 'request')}"
         yield from ("next:", *(f"  {sentence}" for sentence in self.next()))
         yield f"each file and how it ended: {self.feed}"
 

@@ -194,21 +194,22 @@ class RunSummary:
 
     def told(self) -> Iterator[str]:
         """The lines for people."""
-        of = "" if self.total is None else f" of {self.total:,}"
-        yield f"{self.lines:,}{of} lines in {in_time(self.seconds)}:"
+        lines = counted(self.lines if self.total is None else self.total, "line")
+        of = "" if self.total is None else f"{self.lines:,} of "
+        yield f"{of}{lines} in {in_time(self.seconds)}:"
         for group in Group:
             yield group_line(group, self.group(group), self.lines)
         yield from host_lines(self.hosts)
         yield self._futs_line()
         a_fut = f", {self.requests / self.new:.1f} a new fut" if self.new else ""
-        yield f"{in_bytes(self.size)} of new futs; {self.requests:,} requests{a_fut}"
+        yield f"{in_bytes(self.size)} of new futs; {counted(self.requests, 'request')}{a_fut}"
         yield "next:"
         for sentence in self.next():
             yield f"  {sentence}"
         yield f"each line and how it ended: {self.feed}"
 
     def _futs_line(self) -> str:
-        futs = f"{self.new:,} new futs, {self.held:,} held before"
+        futs = f"{counted(self.new, 'new fut')}, {self.held:,} held before"
         if self.before is None:
             return f"{futs}; the first run of this list"
         lost = self.before.lost

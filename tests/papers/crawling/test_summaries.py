@@ -51,6 +51,15 @@ def test_lines_are_told_by_group_with_shares(tmp_path: Path) -> None:
     ]
 
 
+def test_one_is_no_plural(tmp_path: Path) -> None:
+    one = {"path": "/list.tsv", "lines": 1}
+    futs = {"new": 1, "held": 0, "bytes": 0, "labelled": 0}
+    told = [*of(tmp_path, outcomes={"fut": 1}, list=one, futs=futs, requests=1).told()]
+    assert told[0].startswith("1 of 1 line in ")
+    assert any(line.startswith("1 new fut, 0 held before") for line in told)
+    assert any(line.endswith("; 1 request, 1.0 a new fut") for line in told)
+
+
 def test_the_groups_of_the_report_add_up_to_the_lines(tmp_path: Path) -> None:
     outcomes = {str(outcome): n for n, outcome in enumerate(Outcome, 1)}
     summary = of(tmp_path, outcomes=outcomes)
