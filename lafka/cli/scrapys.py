@@ -189,6 +189,9 @@ class PageSpider(Spider):
 class FindersCommand(Described, commands.ScrapyCommand):
     requires_project = True
 
+    def syntax(self) -> str:
+        return "URL | FILE --url URL | --from-archive [--by host|platform] [--pages FOLDER]"
+
     def add_options(self, parser: Any) -> None:
         super().add_options(parser)
         self.settings.set("LOG_LEVEL", "ERROR", priority="cmdline")  # type: ignore[union-attr]

@@ -32,6 +32,9 @@ SETTINGS = {
 class DemoCommand(Described, ScrapyCommand):
     requires_project = True
 
+    def syntax(self) -> str:
+        return "[--archec|--filesets]"
+
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
         add = parser.add_argument
