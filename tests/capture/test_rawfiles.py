@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from lafka.capture.rawfiles import RawFiles, load_settings
+from lafka.capture.rawlog import RawLog
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import Record, start, uuid_urn
 from lafka.warc.format.sources import MemorySource
+from lafka.warc.reading.checking import check
 from lafka.warc.reading.volumes import Volume
+from tests.stores import exchange, run_named
 from tests.warc.smalldisks import files_of_at_most
 
 # As scrapy-warcio 0.0.8 writes it for its users.
@@ -313,3 +316,13 @@ def test_a_folder_that_is_gone_is_storage_trouble(tmp_path: Path) -> None:
     files.room_for(0)
     assert len(read(files.path)) == 1
     files.close()
+
+
+@pytest.mark.parametrize("answer", [b"SSH-2.0-x\r\n", b"HTTP/1.1 200 OK\r\n\r\n%PDF-1.4"])
+def test_the_digest_of_a_block_is_of_all_that_came(tmp_path: Path, answer: bytes) -> None:
+    log = RawLog(tmp_path, run_named("1"), config={}, keep=True)
+    assert log.record(exchange("http://x.example/1.pdf", answer))
+    log.close()
+    (path,) = tmp_path.glob("*/*.warc")
+    assert [kind for kind, _ in read(path)][-2:] == ["request", "response"]
+    assert [told for told in check(path) if told.severity == "error"] == []
