@@ -5,11 +5,14 @@ import os
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lafka.errors import BadWarc, TornWarc
-from lafka.papers.archive.contents import PaperContents, PaperScanner, paper_ids
+from lafka.papers.archive.contents import PaperContents, PaperScanner, answer_in, paper_ids
 from lafka.storage.keeping.contents import chained
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import Record, start, uuid_urn
@@ -220,3 +223,18 @@ def test_where_a_record_seems_to_begin(tmp_path: Path, lead: int) -> None:
         assert not begins_record(fd, lead + 1)
         assert not begins_record(fd, lead + 1000)
         os.close(fd)
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n"
+
+
+@given(st.integers(0, len(CHUNKED) + 4), st.integers(0, len(CHUNKED) + 4))
+def test_a_chunked_answer_without_its_last_line_is_read_as_if_it_had_it(begin: int, size: int):
+    with TemporaryDirectory() as folder:
+        warc = Path(folder) / "1.warc"
+        append(warc, "response", CHUNKED)
+        with Volume(warc) as volume:
+            (record,) = volume
+            ended = answer_in(record)
+            assert ended.size == len(CHUNKED) + 2
+            assert ended.read(begin, size) == (CHUNKED + b"\r\n")[begin : begin + size]
