@@ -33,6 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(costs.Costs())
     installed = config.getoption("--programs")
     starts.INSTALLED = str(Path(installed).absolute()) if installed else ""
+    starts.children_are_forks()
     # The default of all its functions: five seconds are too few on a busy machine.
     vars(httpx._config.DEFAULT_TIMEOUT_CONFIG).update(httpx.Timeout(LIMIT).as_dict())
 

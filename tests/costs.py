@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-STARTED = "tests.started"
-"""The audit event of a start that is none of ``subprocess``."""
+from tests.starts import STARTED
+
 _Cost = tuple[float, float, int]
 """Seconds of CPU in this process, in its children, and processes started."""
 

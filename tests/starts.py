@@ -24,13 +24,16 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from tests import costs
+from lafka.storage import children
 from tests.waiting import LIMIT
 
 ROOT = Path(__file__).parents[1]
 NAMES = ("lafka", "scrapy")
+STARTED = "tests.started"
+"""The audit event of a start that is none of ``subprocess``."""
 Before = tuple[str, str, Any]
 """A module, a function in it and, as JSON, what it is called with before the program begins."""
 
@@ -48,7 +51,7 @@ sys.exit(int(server.recv(9)))
 """
 _SET_CHILD_SUBREAPER = 36  # of prctl(2)
 _AT_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "MALLOC_")
-_LATER = {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONWARNINGS"}
+_LATER = {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONWARNINGS", "LD_LIBRARY_PATH"}
 
 
 def python() -> str:
@@ -79,12 +82,15 @@ class Popen(subprocess.Popen):
             )  # fmt: skip
             return
         asked = {
-            "argv": [_file_of(args[2]), *args[3:]], "module": args[2],
             "folder": os.fspath(cwd or Path.cwd()), "environment": dict(env),
             "session": start_new_session, "attended": False, "before": self._before,
         }  # fmt: skip
+        if args[2] == children._CODE:
+            asked |= {"path": json.loads(args[3]), "serves": args[4]}
+        else:
+            asked |= {"argv": [_file_of(args[2]), *args[3:]], "module": args[2]}
         wanted = zip((p2cread, c2pwrite, errwrite), (0, 1, 2), strict=True)
-        sys.audit(costs.STARTED)
+        sys.audit(STARTED)
         self.pid = _server().forked(asked, [own if own != -1 else std for own, std in wanted])
         self._child_created = True
         self._close_pipe_fds(p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite)
@@ -124,9 +130,11 @@ def verb(
 
 def _can_fork(args: list[str], env: Mapping[str, str]) -> bool:
     """Whether a fork is as good as a start of its own."""
-    line = sys.platform == "linux" and len(args) > 2 and args[:2] == [sys.executable, "-m"]
-    ours = line and (args[2] in NAMES or args[2].startswith("tests."))
-    return ours and _at_start(env) == _server().environment
+    if sys.platform != "linux" or len(args) < 3 or args[0] != sys.executable:
+        return False
+    ours = args[1] == "-m" and (args[2] in NAMES or args[2].startswith("tests."))
+    served = args[1] == "-c" and args[2] == children._CODE
+    return (ours or served) and _at_start(env) == _server().environment
 
 
 def _file_of(module: str) -> str:
@@ -143,29 +151,13 @@ def _at_start(env: Mapping[str, str]) -> dict[str, str]:
 
 
 class _Server:
-    """The process that becomes others; it ends with this one."""
+    """The process that becomes others."""
 
-    def __init__(self) -> None:
-        self.environment = _at_start(os.environ)
-        self._folder = tempfile.mkdtemp(prefix="lafka-")  # addresses have to be short
-        self.address = str(Path(self._folder) / "starts")
+    def __init__(self, address: str, environment: dict[str, str]) -> None:
+        self.address = address
+        self.environment = environment
         self._turn = threading.Lock()
         self._prctl = ctypes.CDLL(None, use_errno=True).prctl
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.warm", self.address], cwd=ROOT,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )  # fmt: skip
-        assert self._process.stdout is not None
-        assert self._process.stdout.readline() == b"ready\n"
-        self._pid = os.getpid()
-
-    def end(self) -> None:
-        if os.getpid() != self._pid:
-            return  # a fork of a test's
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
-        shutil.rmtree(self._folder)
 
     def forked(self, asked: dict[str, Any], files: list[int]) -> int:
         """The pid of a child that becomes what is *asked* for.
@@ -189,9 +181,36 @@ class _Server:
 
 @cache
 def _server() -> _Server:
-    server = _Server()
-    atexit.register(server.end)
+    """That of this process; it ends with it."""
+    folder = tempfile.mkdtemp(prefix="lafka-")  # addresses have to be short
+    server = _Server(str(Path(folder) / "starts"), _at_start(os.environ))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.warm", server.address], cwd=ROOT,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    atexit.register(_end, process, folder, os.getpid())
     return server
+
+
+def _end(server: subprocess.Popen[bytes], folder: str, pid: int) -> None:
+    if os.getpid() != pid:
+        return  # a fork of a test's
+    assert server.stdin is not None
+    server.stdin.close()
+    server.wait()
+    shutil.rmtree(folder)
+
+
+def children_are_forks(server: _Server | None = None) -> None:
+    """Have ``storage.children`` of this process start forks, of *server* where there is one."""
+    global _server  # noqa: PLW0603
+    if server:
+        _server = lambda: server  # type: ignore[assignment]  # noqa: E731
+    names = {"Popen": Popen, "PIPE": subprocess.PIPE, "TimeoutExpired": subprocess.TimeoutExpired}
+    vars(children)["subprocess"] = SimpleNamespace(**names)
 
 
 INSTALLED = ""

@@ -25,6 +25,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tests import starts
+
 PACKAGES = ("lafka.cli", "lafka.politeness", "lafka.spiders", "scrapy.commands",
             "scrapy.downloadermiddlewares", "scrapy.spidermiddlewares")  # fmt: skip
 MODULES = (
@@ -130,7 +132,7 @@ def _attend(child: int, asker: socket.socket) -> None:
     asker.send(str(code if code >= 0 else 128 - code).encode())
 
 
-def become(asked: dict[str, Any], files: list[int]) -> None:
+def become(asked: dict[str, Any], files: list[int], server: starts._Server) -> None:
     """Be the program from here on."""
     if asked["session"]:
         os.setsid()
@@ -145,7 +147,13 @@ def become(asked: dict[str, Any], files: list[int]) -> None:
     if wanted := os.environ.get("PYTHONWARNINGS"):
         sys.warnoptions = wanted.split(",")
         warnings._processoptions(sys.warnoptions)  # type: ignore[attr-defined]
+    starts.children_are_forks(server)
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+    if "serves" in asked:
+        faulthandler.disable()
+        sys.path[:] = asked["path"]
+        import_module(asked["serves"]).serve()
+        sys.exit()
     more = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     sys.path[:1] = [str(Path.cwd()), *more]
     importlib.invalidate_caches()
@@ -197,9 +205,10 @@ if __name__ == "__main__":
     faulthandler.enable()  # what crashes tells where
     warm()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # whoever started it ends it
-    asked, files = serve(sys.argv[1])
+    server = starts._Server(sys.argv[1], starts._at_start(os.environ))
+    asked, files = serve(server.address)
     try:
-        become(asked, files)
+        become(asked, files, server)
     except SystemExit as ended:
         end(ended.code)
         raise

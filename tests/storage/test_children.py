@@ -22,6 +22,11 @@ from tests.waiting import LIMIT
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.fixture(autouse=True)
+def _each_begins_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "subprocess", subprocess)
+
+
 @pytest.fixture
 def children() -> Iterator[Children]:
     made = Children("tests.storage.served", 1)
