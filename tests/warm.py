@@ -21,6 +21,7 @@ import socket
 import sys
 import threading
 import warnings
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,8 @@ def serve(address: str) -> tuple[dict[str, Any], list[int]]:
             attending -= {pid for pid in attending if os.waitpid(pid, os.WNOHANG)[0]}
             message, files, *_ = socket.recv_fds(asker, QUESTION, 3)
             with asker:
+                if not message:  # whoever asks was killed meanwhile
+                    continue
                 asked = json.loads(message)
                 pid = _attended(asker) if asked["attended"] else _given_away(asker)
             if not pid:
@@ -100,7 +103,8 @@ def _given_away(asker: socket.socket) -> int:
         return 0
     os.close(write)
     os.waitpid(between, 0)
-    asker.send(os.read(read, 20))
+    with suppress(BrokenPipeError):  # it was killed meanwhile
+        asker.send(os.read(read, 20))
     os.close(read)
     return between
 
