@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import scrapy.core.downloader.contextfactory  # looks at all that calls it: at little, this early
 
 from tests import costs, lastruns, removals, starts, suites
 from tests.waiting import LIMIT
@@ -38,6 +39,15 @@ def pytest_configure(config: pytest.Config) -> None:
     vars(httpx._config.DEFAULT_TIMEOUT_CONFIG).update(httpx.Timeout(LIMIT).as_dict())
 
 
+def pytest_collection() -> None:
+    gc.disable()  # what tests are made of stays
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     chosen = suites.chosen(items)
     kept = set(chosen)
@@ -54,11 +64,12 @@ def _nothing_foreign_is_touched() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _garbage_is_collected_as_ever() -> Iterator[None]:
     """After a command that set it for a process of its own, too."""
-    before = gc.get_threshold()
+    before, frozen = gc.get_threshold(), gc.get_freeze_count()
     yield
     gc.set_threshold(*before)
     gc.enable()
-    gc.unfreeze()
+    if gc.get_freeze_count() != frozen:
+        gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

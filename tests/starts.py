@@ -54,6 +54,11 @@ _AT_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "MALLOC_")
 _LATER = {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONWARNINGS", "LD_LIBRARY_PATH"}
 
 
+def address() -> str:
+    """Where the warm process is asked."""
+    return _server().address
+
+
 def python() -> str:
     """Return the Python that knows the Lafka of :func:`programs`."""
     return f"{INSTALLED}/python" if INSTALLED else sys.executable
