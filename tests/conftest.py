@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-import scrapy.core.downloader.contextfactory  # looks at all that calls it: at little, this early
+import scrapy.core.downloader.contextfactory  # noqa: F401  looks at its callers: few, this early
 
 from tests import costs, lastruns, removals, starts, suites
 from tests.waiting import LIMIT
