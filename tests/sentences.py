@@ -15,14 +15,14 @@ from lafka import errors
 
 ROOT = Path(__file__).parents[1]
 _TOLD = {"problem", "logger.error", "logger.warning", "logger.info", "logger.critical"}
+_LAST = {name.rpartition(".")[2] for name in _TOLD}
 
 
-def sentences(root: Path = ROOT) -> set[str]:
-    """Each sentence once; the class of the error or the name of the call before it."""
-    found: set[str] = set()
-    for path in sorted((root / "lafka").rglob("*.py")):
-        found.update(_sentences(ast.parse(path.read_text("utf-8"))))
-    return found
+def sentences(having: str = "") -> set[str]:
+    """Each sentence once, of modules *having* some text; its error or call before it."""
+    texts = (path.read_text("utf-8") for path in (ROOT / "lafka").rglob("*.py"))
+    trees = (ast.parse(text) for text in texts if having in text)
+    return {sentence for tree in trees for sentence in _sentences(tree)}
 
 
 def _sentences(tree: ast.Module) -> Iterator[str]:
@@ -32,8 +32,16 @@ def _sentences(tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, ast.Return) and isinstance(node.value, ast.Call):
             if hasattr(errors, name := ast.unparse(node.value.func)):  # raised by who asked
                 yield from _of(node.value, name)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in _TOLD:
+        elif isinstance(node, ast.Call) and _last(node.func) in _LAST:
+            if ast.unparse(node.func) not in _TOLD:
+                continue
             yield from _of(node, ast.unparse(node.func))
+
+
+def _last(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 def _of(call: ast.Call, name: str) -> Iterator[str]:

@@ -33,7 +33,7 @@ from tests import suites
 from tests.stores import START, Store, answer, exchange, page, quick_folder
 
 pytestmark = pytest.mark.draws("batches of cases")
-BATCH, EXAMPLES = 100, suites.amount(25, 100)
+BATCH, EXAMPLES = 100, suites.amount(10, 100)
 START_OF_URL = "http://x.example/"
 NAMES = ("software", "format", "Paper-Id", "Futli", "Found-By", "HTML-Url", "HTML-Date", "Label")
 
@@ -98,7 +98,7 @@ def body_of(record: StrictRecord, path: Path) -> list[tuple[str, str]]:
 
 
 def test_texts_beneath_the_door_write_no_line() -> None:
-    """2,500 cases, 10,000 in the long suites, as if every check of pids and URLs were gone."""
+    """1,000 cases, 10,000 in the long suites, as if every check of pids and URLs were gone."""
     read = 0
 
     @MANY
@@ -156,7 +156,7 @@ LINES = st.lists(
 
 
 def test_what_the_door_lets_in_comes_back_char_by_char() -> None:
-    """2,500 lines, 10,000 in the long suites: each has its verdict; what is let in is read back."""
+    """1,000 lines, 10,000 in the long suites: each has its verdict; what is let in is read back."""
     read = let_in = 0
 
     @MANY

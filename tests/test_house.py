@@ -28,7 +28,7 @@ def test_each_module_with_code_says_what_it_is():
     bare = [
         path.relative_to(ROOT).as_posix()
         for path in SOURCES
-        if path.read_bytes().strip() and not ast.get_docstring(parsed(path))
+        if (text := path.read_bytes().strip()) and not re.match(rb'(#.*\n|\n)*r?"""', text)
     ]
     assert not bare
 
@@ -44,10 +44,9 @@ def test_nothing_is_called_for_what_everything_is():
     names = [path.stem for path in SOURCES]
     platforms = {path.stem for path in (ROOT / "lafka/filesets/platforms").glob("*.py")}
     classes = [
-        node.name
+        name
         for path in SOURCES
-        for node in ast.walk(parsed(path))
-        if isinstance(node, ast.ClassDef)
+        for name in re.findall(r"(?m)^ *class (\w+)", path.read_text("utf-8"))
     ]
     assert not {"utils", "util", "helpers", "helper", "common", "misc"} & set(names)
     # What knows a dataset's platform is a helper in the fileset proposal, letter by letter.
@@ -58,10 +57,11 @@ def test_nothing_is_called_for_what_everything_is():
 
 def test_print_is_for_commands():
     for path in SOURCES:
-        if room(path) == "cli":
+        if room(path) == "cli" or b"print(" not in path.read_bytes():
             continue
         for node in ast.walk(parsed(path)):
-            assert not (isinstance(node, ast.Call) and ast.unparse(node.func) == "print"), path
+            called = node.func if isinstance(node, ast.Call) else None
+            assert not (isinstance(called, ast.Name) and called.id == "print"), path
 
 
 def tracked() -> list[Path]:
@@ -194,6 +194,7 @@ def test_the_house_stays_small():
     late = [
         node
         for path in SOURCES
+        if re.search(rb"(?m)^ +(from|import) ", path.read_bytes())
         for function in ast.walk(parsed(path))
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for node in ast.walk(function)

@@ -21,11 +21,12 @@ from lafka.index.captures import index_captures
 from lafka.index.tables import IndexFiles
 from lafka.web import app
 from lafka.web.app import Web
+from tests import suites
 from tests.stores import Store, pdf
 from tests.web.inside import BYTES, PAGES, ask, inside
 from tests.web.served import AT, PID, filled
 
-REBUILDS = 25
+REBUILDS = suites.amount(8, 25)
 PAPERS, DIFFERENT = 6, 7
 """Those of :func:`filled`, and their different futs; one of them is had twice."""
 QUESTIONS = {
@@ -44,6 +45,7 @@ def answers(web: Web, seen: Counter[str], stop: threading.Event) -> None:
             seen["as held" if answer == held else f"{asked}: {answer}"] += 1
 
 
+@pytest.mark.draws("of the rebuilds")
 def test_readers_during_rebuilds_get_no_false_denial(tmp_path: Path) -> None:
     store = filled(tmp_path / "archive")
     anew = partial(index_captures, anew=True)

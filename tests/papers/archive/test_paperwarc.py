@@ -30,7 +30,7 @@ from lafka.storage.folders import make_folders
 from lafka.storage.locks import vacant
 from lafka.urls import LONGEST_URL, check_url
 from lafka.warc.reading.volumes import Volume
-from tests import waiting
+from tests import suites, waiting
 from tests.faults.forks import in_child
 from tests.faults.storecalls import Plan, Which
 from tests.stores import (
@@ -320,12 +320,14 @@ class Torn:
         assert problems(self.store.root, *OF_A_KILL) == []
 
 
+@pytest.mark.draws("of the places")
 @pytest.mark.parametrize("form", ["old", "new", "draft"])
 def test_an_append_cut_anywhere_loses_nothing(store: Store, form: str) -> None:
     torn = Torn.of(store, new=form != "old")
     ends = boundaries(store.warc())
     # LAFKA_CUT_STEP=1 tries every byte.
-    for place in torn.places(int(os.environ.get("LAFKA_CUT_STEP", "997"))):
+    step = int(os.environ.get("LAFKA_CUT_STEP", suites.amount(2999, 997)))
+    for place in torn.places(step):
         torn.put_back(torn.warc[:place], draft=form == "draft")
         whole = max(end for end in ends if end <= place)
         with store.archive.paper(torn.trail[0].ask.futli.pid):

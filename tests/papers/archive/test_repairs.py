@@ -374,7 +374,7 @@ def test_runs_and_writers_at_work_are_left_alone(killed: Store) -> None:
 
 @pytest.mark.draws("of the damages")
 def test_random_damages_lose_nothing(tmp_path: Path) -> None:
-    count = suites.amount(40, 120)
+    count = suites.amount(20, 120)
     root = tmp_path / "archive"
     *older, whole = filled(root)
     papers = [n for n in whole if n.startswith(("warc/", "suwaf/"))]

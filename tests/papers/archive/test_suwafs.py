@@ -195,6 +195,7 @@ def test_the_latest_fut_is_given() -> None:
 _JSON = st.recursive(
     st.one_of(st.text(), st.integers(), st.booleans(), st.none()),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
 )
 
 

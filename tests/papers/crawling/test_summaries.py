@@ -168,7 +168,7 @@ def test_nobody_is_written_to_for_an_address_that_was_not_asked(tmp_path: Path) 
     heard.add(item("refused", "https://a.example.org/1") | {"error": f"robots.txt: {told}"})
     (sentence,) = of(tmp_path, heard).next()
     assert sentence.startswith(f"a.example.org {NOT_PUBLIC} and was not asked; -s LAFKA_ALLOWED")
-    assert "AddressRefused: {}: {} " + NOT_PUBLIC in sentences()
+    assert "AddressRefused: {}: {} " + NOT_PUBLIC in sentences("AddressRefused")
 
 
 def test_a_run_without_a_fut_says_how_most_lines_ended(tmp_path: Path) -> None:

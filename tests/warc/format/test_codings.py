@@ -1,6 +1,7 @@
 import gzip
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import brotli
 import pytest
@@ -21,7 +22,7 @@ ENCODERS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": lambda data: gzip.compress(data, mtime=0),
     "x-gzip": lambda data: gzip.compress(data, mtime=0),
     "deflate": zlib.compress,
-    "br": brotli.compress,
+    "br": partial(brotli.compress, quality=5),
     "zstd": zstd.compress,
 }
 RAW = {**ENCODERS, "deflate": raw_deflate}
