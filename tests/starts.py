@@ -1,9 +1,10 @@
 """``python -m scrapy``, ``lafka`` or a module of tests, without the second that a start costs.
 
-``Popen`` and ``run`` are those of ``subprocess``, but that such a line becomes a fork of a process
-that has imported what commands need (``tests.warm``). It is a child of this process all the same:
-its pid, its signals, its exit code and what it used are those of any process. What a fork cannot
-be, another interpreter with other variables of Python's or with limits, is started as ever.
+``Popen`` and ``run`` are those of ``subprocess``, but that such a line, or one that starts a child
+of ``storage.children``, becomes a fork of a process that has imported what commands need
+(``tests.warm``). It is a child of whoever starts it all the same: its pid, its signals, its exit
+code and what it used are those of any process. What a fork cannot be, another interpreter with
+other variables of Python's or with limits, is started as ever.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ asked = {{
 socket.send_fds(server, [json.dumps(asked).encode()], [0, 1, 2])
 sys.exit(int(server.recv(9)))
 """
+_CHILD = [sys.executable, "-c", children._CODE]
 _SET_CHILD_SUBREAPER = 36  # of prctl(2)
 _AT_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "MALLOC_")
 _LATER = {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONWARNINGS", "LD_LIBRARY_PATH"}
@@ -90,7 +92,7 @@ class Popen(subprocess.Popen):
             "folder": os.fspath(cwd or Path.cwd()), "environment": dict(env),
             "session": start_new_session, "attended": False, "before": self._before,
         }  # fmt: skip
-        if args[2] == children._CODE:
+        if args[:3] == _CHILD:
             asked |= {"path": json.loads(args[3]), "serves": args[4]}
         else:
             asked |= {"argv": [_file_of(args[2]), *args[3:]], "module": args[2]}
@@ -138,8 +140,7 @@ def _can_fork(args: list[str], env: Mapping[str, str]) -> bool:
     if sys.platform != "linux" or len(args) < 3 or args[0] != sys.executable:
         return False
     ours = args[1] == "-m" and (args[2] in NAMES or args[2].startswith("tests."))
-    served = args[1] == "-c" and args[2] == children._CODE
-    return (ours or served) and _at_start(env) == _server().environment
+    return (ours or args[:3] == _CHILD) and _at_start(env) == _server().environment
 
 
 def _file_of(module: str) -> str:

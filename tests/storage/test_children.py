@@ -22,9 +22,10 @@ from tests.waiting import LIMIT
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(autouse=True)
-def _each_begins_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "subprocess", subprocess)
+@pytest.fixture(autouse=True, params=["begun from nothing", "forks, as in other tests"])
+def _kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "begun from nothing":
+        monkeypatch.setattr(module, "subprocess", subprocess)
 
 
 @pytest.fixture
