@@ -8,10 +8,12 @@ import sys
 from collections.abc import Callable, Mapping
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lafka import spiders
+from tests import starts
 from tests.waiting import LIMIT
 
 FUTLI = Path(spiders.__file__).with_name("futli.py")
@@ -118,11 +120,13 @@ def test_a_folder_without_a_scrapy_cfg_is_no_wrong_door(
     assert '"outcome": "refused"' in told.read_text()
 
 
-def run(line: list[str], folder: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+def run(
+    line: list[str], folder: Path, env: Mapping[str, str], runs: Callable[..., Any] = subprocess.run
+) -> subprocess.CompletedProcess[str]:
     """Run *line* in *folder* with nothing but *env* said of Lafka."""
     bare = {name: value for name, value in os.environ.items() if not name.startswith("LAFKA_")}
     path = os.pathsep.join([str(FUTLI.parents[2]), str(folder)])
-    return subprocess.run(
+    return runs(
         line, cwd=folder, env=bare | {"PYTHONPATH": path} | env, capture_output=True, text=True,
         timeout=LIMIT, check=False,
     )  # fmt: skip
@@ -146,6 +150,6 @@ def test_a_setting_of_scrapy_that_is_none_is_refused_in_a_sentence(
 ) -> None:
     (tmp_path / "list.tsv").write_text("RePEc:aaa:bbbbbb:1\thttp://127.0.0.1:9/x.pdf\n", "utf-8")
     line = [sys.executable, "-m", "lafka", "crawl", "futli", "-a", "input=list.tsv", "-s", setting]
-    done = run(line, tmp_path, {})
+    done = run(line, tmp_path, {}, starts.run)
     assert (done.returncode, done.stderr) == (2, f"lafka crawl: {told}\n")
     assert not (tmp_path / "archive").exists()

@@ -17,6 +17,7 @@ import scrapy
 
 import lafka
 from lafka.cli.demo.site import list_of, pdf, serving
+from tests import starts
 
 ROOT = Path(__file__).parents[2]
 PID = "RePEc:dem:wpaper:tagged"
@@ -54,13 +55,12 @@ def called(
     program: list[str | Path], folder: Path, **env: str
 ) -> subprocess.CompletedProcess[bytes]:
     clean = {name: text for name, text in os.environ.items() if name not in ("PYTHONPATH",)}
-    return subprocess.run(
-        list(map(str, program)),
+    return starts.run(
+        program,
         cwd=folder,
         env=clean | {"HOME": str(folder.parent), **env},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        check=False,
     )
 
 
