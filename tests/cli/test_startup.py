@@ -19,6 +19,7 @@ from lafka.cli.plain import PRIORITIES, PlainCommand, PlainSettings
 from lafka.cli.verbs import VERBS
 from lafka.cli.words import script
 from lafka.runs import sources
+from tests import starts
 from tests.stores import PID, Store, pdf
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +41,11 @@ code = main(sys.argv[1:])
 sys.stdout.flush()
 print("\\n" + json.dumps([code, *sorted(sys.modules)]), file=sys.stderr)
 """
+
+
+@pytest.fixture(scope="module")
+def words() -> str:
+    return script("bash", all_words()).partition("'")[2].partition("'")[0]
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +95,7 @@ def test_a_command_that_asks_nobody_needs_no_crawler(archive: Path, args: tuple[
         ("lafka fil", "fileset\t"),
     ],
 )
-def test_a_tab_imports_no_crawler(archive: Path, line: str, word: str) -> None:
-    words = script("bash", all_words()).partition("'")[2].partition("'")[0]
+def test_a_tab_imports_no_crawler(archive: Path, line: str, word: str, words: str) -> None:
     out, code, modules = lafka(
         archive, "completion", "words", __version__, typed=f"{words}\n{line}\n"
     )
@@ -100,8 +105,9 @@ def test_a_tab_imports_no_crawler(archive: Path, line: str, word: str) -> None:
 
 def test_a_script_of_another_version_completes_too(archive: Path) -> None:
     for words in ("", '["0.0",[],{}]\n'):
-        out, code, _ = lafka(archive, "completion", "words", typed=f"{words}lafka fil\n")
-        assert (out.partition(b"\t")[0], code) == (b"fileset", 0)
+        typed = f"{words}lafka fil\n"
+        done = starts.verb("lafka", "completion", "words", folder=archive, stdin=typed)
+        assert (done.stdout.partition("\t")[0], done.returncode) == ("fileset", 0)
 
 
 def test_a_fut_needs_little_of_the_house(archive: Path) -> None:
