@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
 from time import time_ns
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import lafka
 from lafka.index import tables
@@ -42,6 +42,19 @@ More = Callable[[sqlite3.Connection, IndexTally, Archive, IndexFiles], None]
 """What else is brought up to date, with the open index and its account."""
 
 
+@runtime_checkable
+class Beside(Protocol):
+    """What goes on beside the making of an index anew, with each step of it, and waits for nothing;
+    what is left is done in the end, as with any :data:`More`.
+    """
+
+    def beside(
+        self, db: sqlite3.Connection, account: IndexTally, archive: Archive, place: IndexFiles
+    ) -> None: ...
+
+    def close(self) -> None: ...
+
+
 def refresh(
     archive: Archive,
     place: IndexFiles,
@@ -60,10 +73,15 @@ def refresh(
     making = _Making(archive, place, clock=clock, batch=batch)
     with place.locked():
         tables.remove(place.draft)  # a killed one's
-        if anew and place.database.exists():
-            making.replace(more)
-        else:
-            making.bring(more)
+        try:
+            if anew and place.database.exists():
+                making.replace(more)
+            else:
+                making.bring(more)
+        finally:
+            for one in more:
+                if isinstance(one, Beside):
+                    one.close()
         describe(place)
         return making.account
 
@@ -92,7 +110,7 @@ class _Making:
         is_new = not self._place.database.exists()
         if is_new:
             with drafted(self._place) as draft:
-                self._build(draft)
+                self._build(draft, more, anew=True)
             with tables.reraising(self._place.draft):
                 with self._place.draft.open("rb") as file:
                     os.fsync(file.fileno())
@@ -105,7 +123,7 @@ class _Making:
     def replace(self, more: Sequence[More]) -> None:
         """Make it anew with all there is *more*, then put its rows in the place of the old."""
         with drafted(self._place) as draft:
-            self._build(draft)
+            self._build(draft, more, anew=True)
             self._add(draft, more)
         with (
             tables.reraising(self._place.draft),
@@ -115,9 +133,16 @@ class _Making:
             draft.backup(db)  # in one step for its readers
         tables.remove(self._place.draft)
 
-    def _build(self, db: sqlite3.Connection) -> None:
+    def _build(
+        self, db: sqlite3.Connection, more: Sequence[More] = (), *, anew: bool = False
+    ) -> None:
+        def beside() -> None:
+            for one in more:
+                if isinstance(one, Beside):
+                    one.beside(db, self.account, self._archive, self._place)
+
         IndexBuilder(db, self._archive, self._place, account=self.account, clock=self._clock,
-                batch=self._batch).run()  # fmt: skip
+                batch=self._batch, anew=anew, beside=beside).run()  # fmt: skip
 
     def _add(self, db: sqlite3.Connection, more: Sequence[More]) -> None:
         for add in more:
@@ -177,7 +202,11 @@ def _discard(path: Path, error: BadIndex, account: IndexTally) -> None:
 
 
 class IndexBuilder:
-    """Brings an open database up to date. Raises what SQLite and the disk do."""
+    """Brings an open database up to date. Raises what SQLite and the disk do.
+
+    *anew*: the database is an empty draft, of which a kill leaves nothing; *beside* is called with
+    each step of it, in its transaction.
+    """
 
     def __init__(
         self,
@@ -188,6 +217,8 @@ class IndexBuilder:
         account: IndexTally,
         clock: Callable[[], int] = time_ns,
         batch: int = BATCH,
+        anew: bool = False,
+        beside: Callable[[], object] = lambda: None,
     ) -> None:
         self._db = db
         self._archive = archive
@@ -197,7 +228,8 @@ class IndexBuilder:
         self._batch = batch
         self._waiting = 0
         self._hosts = HostRows(db)
-        self._papers = PaperRows(db, self._hosts)
+        self._papers = PaperRows(db, self._hosts, anew=anew)
+        self._beside = beside
 
     def run(self) -> None:
         began = self._clock()
@@ -207,6 +239,7 @@ class IndexBuilder:
         self._step()
         FeedRows(self._db, self._archive, self._hosts, self._papers,
                  account=self._account, step=self._step, batch=self._batch).refresh()  # fmt: skip
+        self._papers.finish()
         if not met or UNFINISHED in met or self._account.changed:
             self._note(began)
         self._db.execute("DELETE FROM meta WHERE key = ?", (UNFINISHED,))
@@ -223,6 +256,7 @@ class IndexBuilder:
 
     def _step(self) -> None:
         """Commit: what was written so far is there for readers, and outlives a kill."""
+        self._beside()
         self._db.execute("COMMIT")
         self._db.execute("BEGIN IMMEDIATE")
         self._waiting = 0
@@ -440,7 +474,7 @@ def check(archive: Archive, place: IndexFiles) -> Iterator[Difference]:
 def _compared(archive: Archive, place: IndexFiles) -> Iterator[Difference]:
     account = IndexTally()
     with drafted(place) as anew:
-        IndexBuilder(anew, archive, place, account=account).run()
+        IndexBuilder(anew, archive, place, account=account, anew=True).run()
         index = tables.open_to_read(place.database)
         with tables.reraising(place.database):
             try:

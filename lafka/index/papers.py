@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import merge
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any
 
 from lafka.errors import printable
@@ -19,34 +22,30 @@ _COLUMNS = (
     "folder, path, mtime_ns, size, ino, warc_bytes, futs, first, last, problem, archive, series,"
     " year, pid"
 )
-_ADD_PAPER = f"INSERT INTO paper ({_COLUMNS}, id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+_ADD_PAPER = f"INSERT OR IGNORE INTO paper ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 _SET_PAPER = (
     f"UPDATE paper SET ({_COLUMNS}) = (?,?,?,?,?,?,?,?,?,?,?,?,"
     "CASE WHEN title_from = 'redif' THEN coalesce(?, year) ELSE ? END,?) WHERE id = ?"
 )
-_ADD_FUTLI = "INSERT INTO futli (paper, url, host, open, id) VALUES (?, ?, ?, ?, ?)"
-_ADD_LIVED = (
-    "INSERT INTO futli (state, outcome, asked, asks, requests, first_had, had, lost_since, lost_by,"
-    " fails, fails_since, back_since, final_host, secure, paper, url, host, open, id)"
-    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
-)
+_ADD_FUTLI = "INSERT INTO futli (paper, url, host, open) VALUES (?, ?, ?, ?)"
 _ADD_FUT = "INSERT INTO fut VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _SET_LIFE = (
     "UPDATE futli SET (state, outcome, asked, asks, requests, first_had, had, lost_since, lost_by,"
     " fails, fails_since, back_since, final_host, secure) = (?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
     " WHERE id = ?"
 )
-_ASKED = (
-    "SELECT time, until, outcome, times, requests, landing, last_run, run FROM asked"
-    " WHERE futli = ? ORDER BY time"
-)
+_ASKED_COLUMNS = "time, until, outcome, times, requests, landing, last_run, run"
+_ASKED = f"SELECT {_ASKED_COLUMNS} FROM asked WHERE futli = ? ORDER BY time"
 _ADD_WORDS = (
     "INSERT INTO words (rowid, pid, title, authors, url) SELECT id, pid, spaced(title),"
     " spaced(authors),"
     " (SELECT group_concat(url, ' ') FROM (SELECT url FROM futli WHERE paper = p.id ORDER BY url))"
-    " FROM paper p WHERE id = ?"
+    " FROM paper p"
 )
-_NEW_WORDS = "INSERT INTO words (rowid, pid, url) VALUES (?, ?, ?)"
+_ALL_ASKED = f"SELECT futli, {_ASKED_COLUMNS} FROM asked ORDER BY futli, time"
+_ALL_FUTS = "SELECT futli, time FROM fut WHERE label IS NULL ORDER BY futli, time"
+_LIVES = 5_000
+"""Lives that are held in memory before they are written."""
 
 
 class HostRows:
@@ -113,11 +112,15 @@ class IndexTally:
 
 
 class PaperRows:
-    """Writes what suwafs say; the caller begins and ends transactions."""
+    """Writes what suwafs say; the caller begins and ends transactions.
 
-    def __init__(self, db: sqlite3.Connection, hosts: HostRows) -> None:
+    *anew*: into an index that was empty, in which lives and words are made by :meth:`finish`.
+    """
+
+    def __init__(self, db: sqlite3.Connection, hosts: HostRows, *, anew: bool = False) -> None:
         self._db = db
         self._hosts = hosts
+        self._anew = anew
         self._unworded: set[int] = set()
         self._runs: dict[int, tuple[str, bool]] = {}
         db.create_function("spaced", 1, spaced, deterministic=True)
@@ -130,63 +133,46 @@ class PaperRows:
 
     def take(self, folder: int, paper: ReadPaper) -> None:
         """Make the rows of *paper* those of its suwaf."""
-        row = self._db.execute("SELECT id FROM paper WHERE pid = ?", (str(paper.pid),)).fetchone()
-        number = self._put_paper(folder, paper, int(row[0]) if row else None)
+        number, is_new = self._put_paper(folder, paper)
         wanted = paper.suwaf.futlis if paper.suwaf else {}
         opened = {*map(stored, paper.suwaf.open)} if paper.suwaf else set[str]()
         futlis = {stored(url): times for url, times in wanted.items() if times}
-        if not row:
-            self._take_new(number, str(paper.pid), futlis, opened)
-            return
-        there = dict(self._futlis(number))
+        there = {} if is_new else dict(self._futlis(number))
         before = set(there)
-        for url in [*futlis, *(opened - futlis.keys())]:
-            if url not in there:
-                there[url] = self._add_futli(number, url)
         for url, futli in there.items():
-            times = futlis.get(url, {})
             self._db.execute("DELETE FROM fut WHERE futli = ?", (futli,))
             self._db.execute("UPDATE futli SET open = ? WHERE id = ?", (url in opened, futli))
-            self._add_futs(futli, times)
+        for url in [*futlis, *(opened - futlis.keys())]:
+            if url not in there:
+                there[url] = self._add_futli(number, url, is_open=url in opened)
+            self._add_futs(there[url], futlis.get(url, {}))
         self.settle(there.values())
-        self._drop_unknown(there.values())
-        if {url for url, _ in self._futlis(number)} != before:  # nothing else of it is searched
+        if not is_new:
+            self._drop_unknown(there.values())
+        # Nothing else of a paper that was there is searched.
+        if is_new or {url for url, _ in self._futlis(number)} != before:
             self.words(number)
-
-    def _take_new(
-        self, paper: int, pid: str, futlis: dict[str, dict[str, Fut]], opened: set[str]
-    ) -> None:
-        """As :meth:`take` of one of which nothing is known: no row needs to be looked for."""
-        urls = [*futlis, *(opened - futlis.keys())]
-        for url in urls:
-            times = futlis.get(url, {})
-            lived, _ = self._life_columns(
-                (), [time for time, fut in times.items() if not fut.label]
-            )
-            host = self._hosts.number(host_of(url))
-            done = self._db.execute(_ADD_LIVED, (*lived, paper, url, host, url in opened, None))
-            assert done.lastrowid is not None
-            self._add_futs(done.lastrowid, times)
-        self._db.execute(_NEW_WORDS, (paper, pid, " ".join(sorted(urls)) if urls else None))
 
     def _add_futs(self, futli: int, times: dict[str, Fut]) -> None:
         self._db.executemany(_ADD_FUT, ((futli, *values) for values in futs_of(times)))
 
-    def _put_paper(self, folder: int, paper: ReadPaper, number: int | None) -> int:
-        values = values_of(folder, paper)
-        if number is None:
-            done = self._db.execute(_ADD_PAPER, (*values, str(paper.pid), None))
+    def _put_paper(self, folder: int, paper: ReadPaper) -> tuple[int, bool]:
+        """The number of *paper*, and whether it is new."""
+        values, pid = values_of(folder, paper), str(paper.pid)
+        done = self._db.execute(_ADD_PAPER, (*values, pid))
+        if done.rowcount:
             assert done.lastrowid is not None
-            return done.lastrowid
-        self._db.execute(_SET_PAPER, (*values, values[-1], str(paper.pid), number))
-        return number
+            return done.lastrowid, True
+        row = self._db.execute("SELECT id FROM paper WHERE pid = ?", (pid,)).fetchone()
+        self._db.execute(_SET_PAPER, (*values, values[-1], pid, row[0]))
+        return int(row[0]), False
 
     def _futlis(self, paper: int) -> list[tuple[str, int]]:
         return self._db.execute("SELECT url, id FROM futli WHERE paper = ?", (paper,)).fetchall()
 
-    def _add_futli(self, paper: int, url: str) -> int:
+    def _add_futli(self, paper: int, url: str, *, is_open: bool = False) -> int:
         host = self._hosts.number(host_of(url))
-        done = self._db.execute(_ADD_FUTLI, (paper, url, host, 0, None))
+        done = self._db.execute(_ADD_FUTLI, (paper, url, host, is_open))
         assert done.lastrowid is not None
         return done.lastrowid
 
@@ -241,8 +227,9 @@ class PaperRows:
 
     def words(self, paper: int) -> None:
         """Make what is searched for of *paper* what it has now."""
-        self._db.execute("DELETE FROM words WHERE rowid = ?", (paper,))
-        self._db.execute(_ADD_WORDS, (paper,))
+        if not self._anew:
+            self._db.execute("DELETE FROM words WHERE rowid = ?", (paper,))
+            self._db.execute(f"{_ADD_WORDS} WHERE id = ?", (paper,))
 
     def words_of_new(self) -> None:
         """As :meth:`words`, of the papers to which :meth:`new_futli` has added."""
@@ -252,22 +239,45 @@ class PaperRows:
 
     def settle(self, futlis: Iterable[int]) -> None:
         """Make the lives of *futlis* follow from their asks and futs."""
-        for futli in futlis:
-            columns, events = self._life(futli)
-            self._db.execute(_SET_LIFE, (*columns, futli))
-            self._db.execute("DELETE FROM event WHERE futli = ?", (futli,))
-            self._db.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?)", (
-                (futli, one.time, one.kind, one.outcome, one.had) for one in events
-            ))  # fmt: skip
+        if not self._anew:
+            for futli in futlis:
+                self._db.execute("DELETE FROM event WHERE futli = ?", (futli,))
+                self._put_lives([(futli, *self._life(futli))])
+
+    def _put_lives(self, lives: Sequence[tuple[int, tuple[Any, ...], list[LinkEvent]]]) -> None:
+        self._db.executemany(_SET_LIFE, ((*columns, futli) for futli, columns, _ in lives))
+        self._db.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?)", (
+            (futli, one.time, one.kind, one.outcome, one.had)
+            for futli, _, events in lives for one in events
+        ))  # fmt: skip
+
+    def finish(self) -> None:
+        """Make all that follows from the rest, in the order of its tables, of an index *anew*."""
+        if not self._anew:
+            return
+        lives = self._all_lives()
+        while some := list(islice(lives, _LIVES)):
+            self._put_lives(some)
+        self._db.execute(f"{_ADD_WORDS} ORDER BY id")
+
+    def _all_lives(self) -> Iterator[tuple[int, tuple[Any, ...], list[LinkEvent]]]:
+        """Yield the life of each futli of which there is an ask or a fut."""
+        every = merge(self._db.execute(_ALL_ASKED), self._db.execute(_ALL_FUTS), key=itemgetter(0))
+        for futli, group in groupby(every, key=itemgetter(0)):
+            told = [row[1:] for row in group]
+            asked = self._in_order([row for row in told if len(row) > 1])
+            yield futli, *self._life_columns(asked, [row[0] for row in told if len(row) == 1])
+
+    def _in_order(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Asks by time, then by the name of their run."""
+        return sorted(rows, key=lambda row: (row[0], self._runs[row[7]][0]))
 
     def _life(self, futli: int) -> tuple[tuple[Any, ...], list[LinkEvent]]:
         rows = self._db.execute(_ASKED, (futli,)).fetchall() if self._runs else []
-        if len(rows) > 1:
-            rows.sort(key=lambda row: (row[0], self._runs[row[7]][0]))
         futs = self._db.execute(
             "SELECT time FROM fut WHERE futli = ? AND label IS NULL", (futli,)
         ).fetchall()
-        return self._life_columns(rows, [time for (time,) in futs])
+        return self._life_columns(self._in_order(rows), [time for (time,) in futs])
 
     def _life_columns(
         self, rows: Sequence[tuple[Any, ...]], futs: Sequence[str]

@@ -12,12 +12,13 @@ import os
 import re
 import sqlite3
 import unicodedata
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from html import unescape
-from itertools import chain
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ try:
 except ImportError:
     pypdfium2 = None
 
-BATCH = 1_000
+BATCH = 4_000
+"""Papers that are read at once, or wait to be written."""
 CHUNK = 25
 """Papers that a child is asked for at once; where it dies over them, it is asked for each."""
 CHILDREN = min(4, os.cpu_count() or 1)
@@ -59,9 +61,11 @@ _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _OUT = {"Cc", "Cs", "Co"}
 _WAITING = (
     "SELECT id, pid, path, warc_bytes, title, title_from, authors, titled IS NOT warc_bytes"
-    " FROM paper WHERE id > ? AND (?2 OR (path IS NOT NULL AND titled IS NOT warc_bytes))"
-    " ORDER BY id LIMIT ?3"
+    " FROM paper WHERE id > ? AND (id > ? OR (path IS NOT NULL AND titled IS NOT warc_bytes))"
+    " ORDER BY id LIMIT ?"
 )
+_NO_ID = 1 << 62
+"""Greater than the number of any paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +87,8 @@ class PaperTitle:
 Columns = tuple[str | None, str | None, str | None]
 """Title, authors and where they are from."""
 _NONE: Columns = (None, None, None)
+_Row = tuple[Any, ...]
+"""A row of ``_WAITING``."""
 
 Redif = Callable[[str], PaperTitle | None]
 """The pid of a paper -> what ReDIF says of it; None where it says nothing."""
@@ -96,45 +102,107 @@ def clean(text: str) -> str:
 
 
 class Titles:
-    """Brings the titles of an index up to date; what ``build.refresh`` takes as *more*."""
+    """Brings the titles of an index up to date; what ``build.refresh`` takes as *more*.
+
+    Of an index that is made anew most are read beside the making of its rows.
+    """
 
     def __init__(self, redif: Redif | None = None) -> None:
         self._redif = redif
+        self._reading: _Reading | None = None
+
+    def beside(
+        self, db: sqlite3.Connection, account: IndexTally, archive: Archive, place: IndexFiles
+    ) -> None:
+        self._begun(db, account, archive, place).go_on(db)
 
     def __call__(
         self, db: sqlite3.Connection, account: IndexTally, archive: Archive, place: IndexFiles
     ) -> None:
-        reader = _Reader(archive, account, _before(db, place))
         try:
-            for batch in _batches(db, every=self._redif is not None):
-                self._bring(db, account, reader, batch)
+            self._begun(db, account, archive, place).finish(db)
         finally:
-            reader.close()
+            self.close()
 
-    def _bring(
-        self,
-        db: sqlite3.Connection,
-        account: IndexTally,
-        reader: _Reader,
-        batch: list[tuple[Any, ...]],
-    ) -> None:
-        said = [self._said(row) for row in batch]
-        read = iter(reader.read([row for row, one in zip(batch, said, strict=True) if one is None]))
-        found = [one or (next(read), None) for one in said]
-        rows = PaperRows(db, HostRows(db))
-        db.execute("BEGIN IMMEDIATE")
-        for row, (told, year) in zip(batch, found, strict=True):
+    def _begun(
+        self, db: sqlite3.Connection, account: IndexTally, archive: Archive, place: IndexFiles
+    ) -> _Reading:
+        if self._reading is None:
+            reader = _Reader(archive, _before(db, place))
+            self._reading = _Reading(self._redif, account, reader)
+        return self._reading
+
+    def close(self) -> None:
+        """Give up what was begun."""
+        if self._reading:
+            self._reading.close()
+        self._reading = None
+
+
+class _Reading:
+    """The titles of one index, which are read some papers at a time and wait to be written."""
+
+    def __init__(self, redif: Redif | None, account: IndexTally, reader: _Reader) -> None:
+        self._redif = redif
+        self._account = account
+        self._reader = reader
+        self._chunks: deque[_Chunk] = deque()
+        self._waiting = 0
+        self._last = 0
+        """The number of the last paper that :meth:`go_on` has met."""
+        self.close = reader.close
+
+    def go_on(self, db: sqlite3.Connection) -> None:
+        """Write what was read since the last call, and begin to read of some papers more.
+
+        *db* is an index that is made anew, in a transaction; the words of a paper come later.
+        """
+        while self._chunks and self._chunks[0].is_done:
+            self._write(db, self._next())
+        if self._waiting < BATCH:
+            rows = _some(db, self._last, self._last if self._redif else _NO_ID)
+            self._begin(rows)
+            self._last = rows[-1][0] if rows else self._last
+
+    def finish(self, db: sqlite3.Connection) -> None:
+        """Read all that is left, and write it with its words."""
+        words, last = PaperRows(db, HostRows(db)), 0
+        every = self._last if self._redif else _NO_ID
+        while self._chunks or (rows := _some(db, last, every)):
+            if not self._chunks:
+                self._begin(rows)
+                last = rows[-1][0]
+            db.execute("BEGIN IMMEDIATE")
+            while self._chunks:
+                for number in self._write(db, self._next()):
+                    words.words(number)
+            db.execute("COMMIT")
+
+    def _begin(self, rows: list[_Row]) -> None:
+        for some in (rows[n : n + CHUNK] for n in range(0, len(rows), CHUNK)):
+            self._chunks.append(_Chunk(some, [self._said(row) for row in some], self._reader))
+            self._waiting += len(some)
+
+    def _next(self) -> _Chunk:
+        chunk = self._chunks.popleft()
+        self._waiting -= len(chunk.rows)
+        return chunk
+
+    def _write(self, db: sqlite3.Connection, chunk: _Chunk) -> list[int]:
+        """Write the titles of some papers; the numbers of those that have another one now."""
+        changed = []
+        for row, (told, year) in zip(chunk.rows, chunk.found(self._account), strict=True):
             number, _, _, size, title, source, authors, _ = row
             db.execute(
                 "UPDATE paper SET (title, authors, title_from, titled) = (?, ?, ?, ?),"
                 " year = coalesce(?, year) WHERE id = ?", (*told, size, year, number)
             )  # fmt: skip
             if told != (title, authors, source):
-                rows.words(number)
-                account.titles += 1
-        db.execute("COMMIT")
+                changed.append(number)
+        self._account.titles += len(changed)
+        return changed
 
-    def _said(self, row: tuple[Any, ...]) -> tuple[Columns, int | None] | None:
+    def _said(self, row: _Row) -> tuple[Columns, int | None] | None:
         """What is known of a paper, and its year; None where its WARC is to be read."""
         _, pid, path, _, title, source, authors, is_new = row
         said = self._redif(pid) if self._redif else None
@@ -143,6 +211,41 @@ class Titles:
         if not is_new and source != "redif":
             return (title, authors, source), None
         return None if path else (_NONE, None)
+
+
+def _some(db: sqlite3.Connection, last: int, every: int) -> list[_Row]:
+    """Some papers after the one of number *last* that wait for a title, or come after *every*."""
+    return db.execute(_WAITING, (last, every, BATCH)).fetchall()
+
+
+class _Chunk:
+    """Some papers, and what is *said* of them; of those of which nothing is, a *reader* reads."""
+
+    def __init__(
+        self, rows: list[_Row], said: list[tuple[Columns, int | None] | None], reader: _Reader
+    ) -> None:
+        self.rows = rows
+        self._said = [
+            one or ((known, None) if (known := reader.known(row[1], row[3])) else None)
+            for row, one in zip(rows, said, strict=True)
+        ]
+        asked = [row for row, one in zip(rows, self._said, strict=True) if one is None]
+        self._read = reader.read(asked) if asked else None
+
+    @property
+    def is_done(self) -> bool:
+        return self._read is None or self._read.done()
+
+    def found(self, account: IndexTally) -> list[tuple[Columns, int | None]]:
+        """Wait for what is read; what of each paper, in their order, is known, and its year."""
+        read = iter(self._read.result() if self._read else ())
+        found = []
+        for one in self._said:
+            columns, sentence = next(read) if one is None else (None, "")
+            found.append(one or (columns or _NONE, None))
+            if sentence:
+                account.note(sentence)
+        return found
 
 
 def _before(db: sqlite3.Connection, place: IndexFiles) -> sqlite3.Connection | None:
@@ -164,11 +267,8 @@ _KNOWN = (
 class _Reader:
     """Reads titles out of paper WARCs, or takes those of the index *before* over."""
 
-    def __init__(
-        self, archive: Archive, account: IndexTally, before: sqlite3.Connection | None
-    ) -> None:
+    def __init__(self, archive: Archive, before: sqlite3.Connection | None) -> None:
         self._archive = archive
-        self._account = account
         self._before = before
         self._children = Children(MODULE, CHILDREN)
         self._threads = ThreadPoolExecutor(CHILDREN, thread_name_prefix="lafka-titles")
@@ -179,27 +279,18 @@ class _Reader:
         if self._before:
             self._before.close()
 
-    def read(self, rows: list[tuple[Any, ...]]) -> list[Columns]:
-        """Return what is said of the papers *rows*, in their order."""
-        known = {row[0]: one for row in rows if (one := self._known(row[1], row[3]))}
-        asked = [row for row in rows if row[0] not in known]
-        chunks = [asked[n : n + CHUNK] for n in range(0, len(asked), CHUNK)]
-        for row, (found, sentence) in zip(
-            asked, chain.from_iterable(self._threads.map(self._ask, chunks)), strict=True
-        ):
-            known[row[0]] = found
-            if sentence:
-                self._account.note(sentence)
-        return [known[row[0]] for row in rows]
+    def read(self, rows: list[_Row]) -> Future[list[tuple[Columns, str]]]:
+        """Begin to read what is said of the papers *rows*, in their order."""
+        return self._threads.submit(self._ask, rows)
 
-    def _known(self, pid: str, size: int) -> Columns | None:
+    def known(self, pid: str, size: int) -> Columns | None:
         if self._before:
             with suppress(sqlite3.Error):  # what is damaged is read again
                 found: Columns | None = self._before.execute(_KNOWN, (pid, size)).fetchone()
                 return found
         return None
 
-    def _ask(self, rows: list[tuple[Any, ...]]) -> list[tuple[Columns, str]]:
+    def _ask(self, rows: list[_Row]) -> list[tuple[Columns, str]]:
         """What the WARCs of some papers say, with a sentence of what cannot be read."""
         warcs = [(str(self._warc(row[2])), row[3] or 0) for row in rows]
         try:
@@ -216,29 +307,6 @@ class _Reader:
     def _warc(self, path: str) -> Path:
         name = path.removeprefix("suwaf/").removesuffix(".json")
         return self._archive.root / "warc" / f"{name}.warc"
-
-
-def _batches(db: sqlite3.Connection, *, every: bool) -> Iterator[list[tuple[Any, ...]]]:
-    last = 0
-    while rows := db.execute(_WAITING, (last, every, BATCH)).fetchall():
-        yield rows
-        last = rows[-1][0]
-
-
-def newest(volume: WarcVolume, end: int) -> tuple[tuple[str, bytes] | None, StoredRecord | None]:
-    """Content-Type and first bytes of the last HTML answer in *volume* before the byte *end*, and
-    the last PDF.
-    """
-    page, pdf = None, None
-    for record in volume.records(types=["response"]):
-        if record.offset >= end:
-            break
-        kind, content_type, data = _beginning(record)
-        if kind is Kind.HTML:
-            page = content_type, data[:PAGE_BYTES]
-        elif kind is Kind.PDF:
-            pdf = record
-    return page, pdf
 
 
 def _beginning(record: StoredRecord) -> tuple[Kind | None, str, bytes]:
@@ -282,13 +350,26 @@ def _told(path: str, end: int) -> tuple[str, list[str], str, str]:
 
 
 def _said(warc: Path, end: int) -> tuple[str, str, list[str]]:
+    """What the last HTML answer before the byte *end* says, else the last PDF: read from the end,
+    so that of many versions one is looked into.
+    """
+    said, pdf = None, None
     with closing(WarcVolume(warc, strict=True)) as volume:
-        page, pdf = newest(volume, end)
-        said = said_by_page(*page) if page else _SILENT
-        place = pdf.payload_place if pdf and not clean(said[0]) else None
+        answers = takewhile(lambda one: one.offset < end, volume.records(types=["response"]))
+        for record in reversed([*answers]):
+            kind, content_type, data = _beginning(record)
+            if kind is Kind.HTML and said is None:
+                said = said_by_page(content_type, data[:PAGE_BYTES])
+                if clean(said[0]):
+                    return said
+            elif kind is Kind.PDF and pdf is None:
+                pdf = record
+            if said and pdf:
+                break
+        place = pdf.payload_place if pdf else None
         if pdf and place and place[1] <= PDF_BYTES:
             return said_by_pdf(b"".join(pdf.payload(decoded=True)))
-    return said
+    return said or _SILENT
 
 
 _SILENT: tuple[str, str, list[str]] = ("", "", [])

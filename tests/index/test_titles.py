@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lafka.cli.index import in_template
 from lafka.index import tables, titles
-from lafka.index.build import refresh
+from lafka.index.build import check, refresh
 from lafka.index.papers import IndexTally
 from lafka.index.tables import IndexFiles
 from lafka.index.titles import (
@@ -194,6 +194,40 @@ def test_what_is_known_is_taken_over_when_the_index_is_made_anew(
     place = IndexFiles.of(store.archive.root)
     refresh(store.archive, place, anew=True, more=[Titles()])
     assert rows(store) == [(PID, "Known", "title")]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 100])
+def test_titles_beside_the_making_are_those_of_after_it(store: Store, batch: int) -> None:
+    pids = [f"RePEc:abc:wpaper:{number}" for number in range(7)]
+    for pid in pids:
+        store.put(store.splap(html(f"<title>Of {pid[-1]}</title>"), pid=pid))
+    asked: list[str] = []
+
+    def redif(pid: str) -> PaperTitle | None:
+        asked.append(pid)
+        return PaperTitle(title="Said") if pid == pids[3] else None
+
+    place = IndexFiles.of(store.archive.root)
+    account = refresh(store.archive, place, more=[Titles(redif)], batch=batch)
+    assert account.titles == len(pids)
+    assert asked == pids  # each once
+    wanted = [(pid, f"Of {pid[-1]}", "title") for pid in pids]
+    wanted[3] = (pids[3], "Said", "redif")
+    assert rows(store) == wanted
+    db = tables.open_to_read(place.database)
+    query = "SELECT p.pid FROM words w JOIN paper p ON p.id = w.rowid WHERE w.title MATCH ?"
+    for pid, title, _ in wanted:
+        assert (pid,) in db.execute(query, (f'"{title}"',)).fetchall()
+    assert db.execute("SELECT count(*) FROM words").fetchone() == (len(pids),)
+    db.close()
+    assert [*check(store.archive, place)] == []
+
+
+def test_the_last_page_and_the_last_pdf_are_asked(store: Store) -> None:
+    for day, body in ((21, html("<title>Old</title>")), (22, pdf(1) + XMP % b"Of the PDF"),
+                      (23, html("<title> </title>"))):  # fmt: skip
+        store.put(store.capture(store.ask(), answer(body), at=START.replace(day=day)))
+    assert titled(store) == [(PID, "Of the PDF", "xmp")]
 
 
 def test_a_page_is_read_to_its_first_bytes_alone(store: Store) -> None:
