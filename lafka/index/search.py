@@ -15,9 +15,10 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from lafka.errors import BadArgument, BadPid
@@ -28,7 +29,7 @@ from lafka.pids import SCHEMES
 PAGE = 50
 LARGEST_PAGE = 1000
 LONGEST_TEXT = 16 << 10
-COUNTED = 1_000
+COUNTED = 500
 """Papers that are counted, and looked at for facets; there may be more."""
 RANKED = 10_000
 """Papers with the words of a question that are ranked; more come as they stand in the index."""
@@ -133,10 +134,12 @@ def search(db: sqlite3.Connection, question: Question) -> FoundPage:
     """
     _check(question)
     way = _way(db, question)
-    rows = _rows(db, way, question)
+    # One walk for both, where each of its rows is another paper.
+    is_whole = not question.after and way.name != "url"
+    rows = _rows(db, way, question, max(question.limit, COUNTED if is_whole else 0) + 1)
     page, more = rows[: question.limit], rows[question.limit :]
     numbers = list(dict.fromkeys(row[-1] for row in page))
-    counted = _numbers(db, way, question)
+    counted = [row[-1] for row in rows] if is_whole else _numbers(db, way, question)
     return FoundPage(
         papers=tuple(_papers(db, numbers, way)),
         after=json.dumps(page[-1]) if more else "",
@@ -163,12 +166,15 @@ def _check(question: Question) -> None:
 
 def _way(db: sqlite3.Connection, question: Question) -> _Way:
     """The first way that leads to a paper, else the first one."""
-    ways = [*_ways(db, question)]
-    for way in ways if len(ways) > 1 else ():
+    ways = _ways(db, question)
+    first = next(ways)
+    if first.name == "words":  # the last of all ways
+        return first
+    for way in chain([first], ways):
         where = f" WHERE {' AND '.join(way.where)}" if way.where else ""
         if db.execute(f"SELECT 1 FROM {way.source}{where} LIMIT 1", way.values).fetchone():
             return way
-    return ways[0]
+    return first
 
 
 def _ways(db: sqlite3.Connection, question: Question) -> Iterator[_Way]:
@@ -282,8 +288,8 @@ def _by_filters(db: sqlite3.Connection, question: Question) -> _Way:
 # ---- Along it
 
 
-def _rows(db: sqlite3.Connection, way: _Way, question: Question) -> list[Sequence[Any]]:
-    """One row more than the page has, where there is one."""
+def _rows(db: sqlite3.Connection, way: _Way, question: Question, most: int) -> list[Sequence[Any]]:
+    """The rows of the page and behind it, at most so many."""
     where, values = _conditions(way, question)
     if question.after:
         sign = "<" if way.is_descending else ">"
@@ -295,7 +301,7 @@ def _rows(db: sqlite3.Connection, way: _Way, question: Question) -> list[Sequenc
     once = "DISTINCT" if len(way.columns) == 1 else ""
     return db.execute(
         f"SELECT {once} {columns} FROM {way.source}{condition} ORDER BY {order} LIMIT ?",
-        (*values, question.limit + 1),
+        (*values, most),
     ).fetchall()
 
 
@@ -349,27 +355,31 @@ def _filters(way: _Way, question: Question) -> list[tuple[str, Any]]:
     return wanted
 
 
-_FACETS = {
-    "archive": "SELECT archive, count(*) FROM paper WHERE id IN (SELECT value FROM json_each(?))",
-    "series": "SELECT archive || '/' || series, count(*) FROM paper"
-    " WHERE id IN (SELECT value FROM json_each(?)) AND series <> ''",
-    "year": "SELECT CAST(year AS TEXT), count(*) FROM paper"
-    " WHERE id IN (SELECT value FROM json_each(?)) AND year IS NOT NULL",
-    "host": "SELECT h.name, count(DISTINCT l.paper) FROM futli l JOIN host h ON h.id = l.host"
-    " WHERE l.paper IN (SELECT value FROM json_each(?)) AND h.name <> ''",
-    "state": "SELECT state, count(DISTINCT paper) FROM futli"
-    " WHERE paper IN (SELECT value FROM json_each(?))",
-}
+_PAPERS_BY = (
+    "SELECT archive, series, year, count(*) FROM paper"
+    " WHERE id IN (SELECT value FROM json_each(?)) GROUP BY 1, 2, 3"
+)
+_LINKS_OF = "SELECT paper, host, state FROM futli WHERE paper IN (SELECT value FROM json_each(?))"
 
 
 def _facets(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[str, list[tuple[str, int]]]:
     """Count the papers of these *numbers* by what they can be narrowed to."""
     these = json.dumps(numbers)
-    order = f"GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {FACETS_MAX}"
-    return {
-        name: db.execute(f"{statement} {order}", (these,)).fetchall()
-        for name, statement in _FACETS.items()
-    }
+    by: dict[str, Counter[str]] = {name: Counter() for name in ("archive", "series", "year")}
+    for archive, series, year, count in db.execute(_PAPERS_BY, (these,)):
+        by["archive"][archive] += count
+        if series:
+            by["series"][f"{archive}/{series}"] += count
+        if year is not None:
+            by["year"][str(year)] += count
+    links = db.execute(_LINKS_OF, (these,)).fetchall()
+    hosts = Counter(host for _, host in {(paper, host) for paper, host, _ in links})
+    names = db.execute("SELECT id, name FROM host WHERE id IN (SELECT value FROM json_each(?))",
+                       (json.dumps([*hosts]),))  # fmt: skip
+    by["host"] = Counter({name: hosts[number] for number, name in names if name})
+    by["state"] = Counter(state for _, state in {(paper, state) for paper, _, state in links})
+    return {name: sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:FACETS_MAX]
+            for name, counts in by.items()}  # fmt: skip
 
 
 def _papers(

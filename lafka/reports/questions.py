@@ -158,17 +158,19 @@ def finders(db: sqlite3.Connection, span: ReportSpan) -> Table:
         " HAVING count(*) > 1) GROUP BY 1, digest) GROUP BY 1", (span.since, span.end)
     ))  # fmt: skip
     found = db.execute(
-        f"SELECT coalesce(found_by, 'futli'), count(*), min(time), max(time) {futs} GROUP BY 1"
-        " ORDER BY 2 DESC, 1", (span.since, span.end)
+        f"SELECT coalesce(found_by, 'futli'), count(*), min(time), max(time) {futs} GROUP BY 1",
+        (span.since, span.end),
     )  # fmt: skip
-    rows = [(name, visits, visits - again.get(name, 0), *times) for name, visits, *times in found]
+    rows = [(name, visits - again.get(name, 0), visits, *times) for name, visits, *times in found]
+    rows.sort(key=lambda row: (-row[1], row[0]))
     whole = sum(row[1] for row in rows)
     return Table(
         key="finders", title="What led to the futs",
-        columns=("found_by", "visits", "futs", "first", "last", "share"),
+        columns=("found_by", "futs", "visits", "first", "last", "share"),
         rows=tuple((*row, share(row[1], whole)) for row in rows),
-        plot=Plot(kind=PlotKind.BARS, x="found_by", y=("visits",)),
-        note="futli: the link itself is the PDF.",
+        plot=Plot(kind=PlotKind.BARS, x="found_by", y=("futs",)),
+        note="futs: different ones, of which share is; visits: how often they were had. futli: the"
+        " link itself is the PDF.",
     )  # fmt: skip
 
 
@@ -189,9 +191,9 @@ def pages(db: sqlite3.Connection, span: ReportSpan) -> Table:  # noqa: ARG001  t
 
 
 def growth(db: sqlite3.Connection, span: ReportSpan) -> Table:
-    """Papers and bytes by the month in which a fut was first had."""
+    """Papers, different futs and bytes by the month in which they were first had."""
     rows = _rows(
-        db, "SELECT substr(time, 1, 7), count(DISTINCT paper), count(*), sum(size)"
+        db, "SELECT substr(time, 1, 7), count(DISTINCT paper), sum(is_fut), sum(size)"
         f" FROM {counted(db, STORED)} GROUP BY 1 ORDER BY 1 DESC"
     )  # fmt: skip
     there = {str(row[0]): row for row in rows}

@@ -174,7 +174,8 @@ _MADE = {
     " lost_since IS NOT NULL AS is_lost, state, count(*) AS futlis FROM futli"
     " WHERE had IS NOT NULL GROUP BY 1, 2, 3, 4",
     # What stands in a WARC once, though it was had more than once: as of the first time.
-    STORED: "SELECT l.paper, l.host, min(f.time) AS time, f.l AS size FROM fut f"
+    STORED: "SELECT l.paper, l.host, min(f.time) AS time, f.l AS size,"
+    " max(f.label IS NULL) AS is_fut FROM fut f"
     " JOIN futli l ON l.id = f.futli GROUP BY l.paper, f.s",
 }
 

@@ -58,14 +58,16 @@ class OriginRoutes:
     """Routes of one origin: patterns over the whole raw path, the first that fits.
 
     *headers* are on every answer that does not have them; *refused* makes the answer that is told
-    with a status. *slow*: handlers that read what is foreign, or much of the index. *kept*: those
-    that read of the site nothing but its index, so that their answers stay while it does.
+    with a status. *slow*: handlers that read what is foreign, or much of the index. *quick*: those
+    that wait for no thread. *kept*: those that read of the site nothing but its index, so that
+    their answers stay while it does.
     """
 
     routes: Sequence[tuple[re.Pattern[str], Handler]]
     headers: Mapping[str, str]
     refused: Refusal
     slow: frozenset[Handler] = frozenset()
+    quick: frozenset[Handler] = frozenset()
     kept: frozenset[Handler] = frozenset()
 
 
@@ -99,7 +101,9 @@ class Web:
             logger.info("hung up on a client that took nothing")
 
     async def _response(self, origin: OriginRoutes, request: Request) -> Response:
-        """The answer, made in a thread; what may take seconds has few of its own."""
+        """The answer, made in a thread but for what is quick; what may take seconds has few of its
+        own.
+        """
         refused = answers.refusal(
             request, self._hosts, longest=LONGEST_TARGET, headers_max=HEADERS_MAX
         )
@@ -108,6 +112,8 @@ class Web:
         loop = asyncio.get_running_loop()
         handler, found = _routed(origin, request)
         answer = partial(self._answered, origin, request, handler, found)
+        if handler in origin.quick:
+            return answer()
         if handler not in origin.slow:
             return await loop.run_in_executor(self._threads, answer)
         if self._slow_count >= _SLOW_THREADS + _SLOW_WAITING:

@@ -120,7 +120,7 @@ class Pages:
         return Response("User-agent: *\nDisallow: /\n", media_type="text/plain")
 
     def healthz(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
-        telling.summary(self._site)
+        telling.check_whole(self._site)
         return Response("the index answers\n", media_type="text/plain")
 
     def home(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002

@@ -205,6 +205,7 @@ def pages_origin(site: Site) -> OriginRoutes:
         routes=_routes(patterns), headers=answers.for_pages(site.origins.bytes), refused=refused,
         slow=frozenset({pages.capture, pages.compare, pages.paper, pages.search, pages.series,
                         api.paper, api.search}),
+        quick=frozenset({pages.healthz, pages.robots}),
         kept=frozenset({pages.home, pages.search, pages.runs, pages.run, pages.host, pages.archives,
                         pages.years, pages.archive, pages.series, api.search, api.runs,
                         api.summary}),

@@ -281,11 +281,16 @@ def rows(site: Site, query: str, *values: Any) -> list[Row]:
         return [dict(zip(names, row, strict=True)) for row in found]
 
 
+def check_whole(site: Site) -> None:
+    """``NotIndexed`` where the index has no figures yet; ``BadIndex``, ``StorageTrouble``."""
+    if not rows(site, "SELECT 1 FROM meta WHERE key = ?", FIGURES):
+        raise NotIndexed("the index is not whole yet: lafka index brings it up to date")
+
+
 def summary(site: Site) -> Row:
     """Figures of the whole archive, as the index noted them; ``NotIndexed`` where it has not."""
+    check_whole(site)
     noted = {row["key"]: row["value"] for row in rows(site, "SELECT key, value FROM meta")}
-    if FIGURES not in noted:
-        raise NotIndexed("the index is not whole yet: lafka index brings it up to date")
     figures: Row = json.loads(noted[FIGURES])
     return {**figures, "as_of": noted.get("as_of", "")}
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +20,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from lafka.errors import BadArgument, printable
+from lafka.index.build import refresh
+from lafka.index.tables import IndexFiles, open_to_read
 from lafka.papers import Outcome
 from lafka.reports import plots
 from lafka.reports.rendering import as_csv, as_html, as_json, as_text
@@ -27,8 +30,11 @@ from lafka.reports.rot import CITEC
 from lafka.reports.tables import Table, TableReport, bound
 from tests import starts
 from tests.index.histories import History, at, futli_of, line, pid_of, run_of
+from tests.stores import START, Store, pdf
+from tests.stores import page as page_of
 
 ROOT = Path(__file__).parents[2]
+OTHER = "RePEc:abc:wpaper:other"
 REFERENCE = (ROOT / "docs" / "reference.md").read_text("utf-8")
 SECTION = REFERENCE.partition("\n## Reports\n")[2].partition("\n## ")[0]
 HOSTILE = '=cmd|"/c calc"!A1<script>alert(1)</script>\u202e'
@@ -132,6 +138,27 @@ def test_tables_say_what_became_of_links(whole: TableReport) -> None:
         "time": None, "why": None,
     }  # fmt: skip
     assert [row["run"] for row in found["runs"]] == [run_of(n) for n in (4, 3, 2, 1)]
+
+
+def test_visits_that_found_the_same_bytes_are_one_fut(tmp_path: Path) -> None:
+    made = Store(tmp_path / "archive")
+    bodies = [pdf("x"), pdf("x"), pdf("x"), pdf("y")]
+    for day, body in enumerate(bodies):
+        made.put(made.fut(body, at=START + timedelta(days=day)))
+    splap = made.splap(page_of("a splap"), pid=OTHER)
+    made.put(splap, made.found(splap, "http://x.example/o.pdf", pdf("o")))
+    place = IndexFiles.of(made.root)
+    refresh(made.archive, place)
+    with closing(open_to_read(place.database)) as db:
+        whole = report(db)
+    found = values(whole)
+    led = {row["found_by"]: (row["futs"], row["visits"], row["share"]) for row in found["finders"]}
+    assert led.pop("futli") == (2, 4, 0.666667)
+    assert [*led.values()] == [(1, 1, 0.333333)]
+    assert found["summary"]["futs"] == sum(row["futs"] for row in found["growth"]) == 3
+    table = next(one for one in whole.tables if one.key == "finders")
+    assert table.plot
+    assert table.plot.y == ("futs",)
 
 
 def test_a_span_bounds_what_is_counted(db: Any) -> None:

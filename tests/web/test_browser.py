@@ -153,6 +153,28 @@ def test_a_page_fits_its_width(browser: Any, hostile: Served, path: str, width: 
         assert page.evaluate(BROKEN) == []
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_what_narrows_a_search_is_met_before_the_results(
+    browser: Any, hostile: Served, width: int
+) -> None:
+    viewport = {"width": width, "height": 800}
+    with opened(browser, viewport=viewport, java_script_enabled=False) as page:
+        goto_styled(page, f"{hostile.pages}/search?q=RePEc")
+        button, first = page.locator(".narrow > summary"), page.locator(".papers a").first
+        link = page.locator("aside a").first
+        if width == 390:
+            assert button.bounding_box()["y"] < first.bounding_box()["y"] < 800
+            assert not link.is_visible()
+            button.click()
+            assert link.bounding_box()["y"] < first.bounding_box()["y"]
+        else:
+            assert not button.is_visible()
+            assert link.bounding_box()["x"] > first.bounding_box()["x"] + 400
+            assert link.bounding_box()["y"] < 800
+        link.click()
+        page.wait_for_url("**/search?*&*")
+
+
 def test_what_is_printed_has_no_form_and_no_menu(browser: Any, hostile: Served) -> None:
     with opened(browser) as page:
         page.emulate_media(media="print")

@@ -7,6 +7,7 @@ import errno
 import os
 import re
 import socket
+import sqlite3
 import sys
 import sysconfig
 import threading
@@ -24,6 +25,7 @@ from hypothesis import strategies as st
 from starlette.responses import Response
 
 import lafka
+from lafka.index.tables import IndexFiles
 from lafka.web.app import Web
 from lafka.web.connections import PatientProtocol, config
 from tests.stores import Store, pdf
@@ -68,6 +70,21 @@ PARTS = (
     b"warc", b"suwaf", b"RePEc", b"abc", b"wpaper", b"1", PID.encode(), b"file:///", b"//",
     b"index/archive.sqlite", b"http://x.example/", b"a" * 300, b"/x" * 200, b"A" * 66_000,
 )  # fmt: skip
+
+
+def test_whether_the_index_answers_is_said_while_every_thread_is_taken(tmp_path: Path) -> None:
+    store, free = filled(tmp_path / "archive"), threading.Event()
+    with inside(store, tmp_path) as web:
+        for pool in (web._threads, web._slow):
+            for _ in range(pool._max_workers):
+                pool.submit(free.wait)
+        try:
+            assert ask(web, PAGES, b"/healthz") == (200, b"the index answers\n")
+            with closing(sqlite3.connect(IndexFiles.of(store.root).database)) as db, db:
+                db.execute("DELETE FROM meta WHERE key = 'figures'")
+            assert ask(web, PAGES, b"/healthz")[0] == 503
+        finally:
+            free.set()
 
 
 @settings(suppress_health_check=list(HealthCheck))
