@@ -279,10 +279,7 @@ class FeedRows:
         if line.outcome == Outcome.BAD_PID:
             return "", None
         if line.is_held:
-            row = self._db.execute(
-                "SELECT archive FROM paper WHERE pid = ?", (line.pid,)
-            ).fetchone()
-            return (row[0], None) if row else self._unknown(line)
+            return self._unknown(line)
         return self._asked_at(line.pid, line) or self._unknown(line)
 
     def _asked_at(self, pid: str, line: FeedLine) -> tuple[str, int | None] | None:
@@ -296,6 +293,7 @@ class FeedRows:
         return archive, None if waits else futli  # all its lines wait to be read again
 
     def _unknown(self, line: FeedLine) -> tuple[str, int | None]:
+        """As :meth:`_place`, of a line that is held, or whose paper is not known by its text."""
         try:
             pid = self._archive.pid(line.pid)
         except BadPid:

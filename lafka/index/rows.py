@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -27,14 +28,15 @@ from hashlib import blake2b
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
+
 from lafka.papers import Outcome, Pid, Suwaf
 from lafka.warc.format.dates import to_seconds
 
 _FUT = str(Outcome.FUT)  # a member of an Enum costs a call each time
 _YEAR = re.compile(r":y:(1[5-9]\d\d|20\d\d)(?=:|\Z)")
 _TIME = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\dZ")
-_UTF_8 = ("utf-8", "surrogatepass")
-_decode = json.JSONDecoder().decode
+_decode = msgspec.json.Decoder().decode
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 LARGEST = 1 << 62
 LONGEST_ERROR = 300
@@ -175,9 +177,7 @@ class FeedLine:
     def of(cls, data: bytes) -> FeedLine:
         """``BadLine`` where *data* is no such line."""
         try:
-            # What json.loads does where it need not look for another encoding.
-            is_plain = data.startswith(b'{"')
-            return cls._of(_decode(str(data, *_UTF_8)) if is_plain else json.loads(data))
+            return cls._of(values_in(data))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise BadLine(str(error)) from None
 
@@ -195,6 +195,13 @@ class FeedLine:
         trail = _trail(values, futli) if asked else {}
         return cls(pid=stored(pid), futli=stored(futli), outcome=outcome, time=time,
                    requests=requests, error=text, **trail)  # fmt: skip
+
+
+def values_in(data: bytes) -> Any:
+    """What ``json.loads`` makes of *data*, at a third of its cost where it is plain JSON."""
+    with suppress(msgspec.DecodeError, UnicodeDecodeError):
+        return _decode(data)
+    return json.loads(data)
 
 
 def _trail(values: Mapping[str, Any], futli: str) -> dict[str, Any]:

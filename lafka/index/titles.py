@@ -96,8 +96,10 @@ Redif = Callable[[str], PaperTitle | None]
 
 def clean(text: str) -> str:
     """*text* on one line, NFC, at most 500 characters, without control and bidi characters."""
-    text = "".join(" " if c in "\t\n\r\f\v" else c for c in unicodedata.normalize("NFC", text))
-    text = "".join(c for c in _BIDI.sub("", text) if unicodedata.category(c) not in _OUT)
+    text = unicodedata.normalize("NFC", text)
+    if not text.isprintable():  # as nearly all is, and then has nothing of these
+        text = "".join(" " if c in "\t\n\r\f\v" else c for c in text)
+        text = "".join(c for c in _BIDI.sub("", text) if unicodedata.category(c) not in _OUT)
     return " ".join(text.split())[:LONGEST].strip()
 
 

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.index.rows import NO_ASK, NOT_THERE, STATES, AskRun, FeedLine, Life, folded, life
+from lafka.index.rows import (
+    NO_ASK,
+    NOT_THERE,
+    STATES,
+    AskRun,
+    FeedLine,
+    Life,
+    folded,
+    life,
+    values_in,
+)
 from lafka.papers import Group, Outcome
 from tests.index.histories import at, run_of
 
@@ -18,6 +31,31 @@ def lived(*told: tuple[float, str], futs: tuple[float, ...] = ()) -> Life:
     asks = [AskRun(time=row.time, until=row.until, outcome=row.outcome, times=row.times)
             for row in rows]  # fmt: skip
     return life(asks, [at(day) for day in futs])
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=10,
+)
+TEXTS = st.builds(
+    lambda value, plain, mark: mark + json.dumps(value, ensure_ascii=plain).encode("utf-8", PASS),
+    JSON | st.dictionaries(st.text(st.characters(codec=None), max_size=3), st.integers()),
+    st.booleans(),
+    st.sampled_from([b"", b"\xef\xbb\xbf", b" ", b"1"]),
+)
+PASS = "surrogatepass"
+
+
+@given(TEXTS | st.binary(max_size=40) | st.sampled_from([b'{"a":1e999}', b'{"a":1,"a":2}', b"NaN"]))
+def test_a_line_is_read_as_json_reads_it(data: bytes) -> None:
+    def read(how: Any) -> str:
+        try:
+            return repr(how(data))
+        except ValueError:
+            return "none"
+
+    assert read(values_in) == read(json.loads)
 
 
 @pytest.mark.parametrize(
