@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
@@ -52,6 +53,7 @@ def number(value: float | None) -> str:
     return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
 
 
+@lru_cache(maxsize=4096)
 def when(time: str | None, *, clock: bool = False) -> Markup | str:
     """*time* as a person reads it, with its minute where *clock*, the exact one behind it."""
     if not time:
@@ -63,7 +65,8 @@ def when(time: str | None, *, clock: bool = False) -> Markup | str:
     shown = f"{date.day}\xa0{date:%b}\xa0{date.year}"
     if clock and time[10:11] == "T":
         shown = f"{shown},\xa0{time[11:16]}"
-    return Markup('<time datetime="{0}" title="{0}">{1}</time>').format(time, shown)
+    exact = escape(time)
+    return Markup(f'<time datetime="{exact}" title="{exact}">{escape(shown)}</time>')  # noqa: S704
 
 
 def title_of(paper: FoundPaper) -> Markup:
