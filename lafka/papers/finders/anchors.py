@@ -19,6 +19,7 @@ from lafka.papers.finders.rules import Score, Words
 
 _SIZE = re.compile(r"\d\s*(?:[kmKM][bB]|[KMКМ][БB]|k[oi]b?|Mo|[kKM]i?[Bb]ytes?)\b", re.IGNORECASE)
 _URL_TEXT = re.compile(r"(?:https?://|www\.)\S+$", re.IGNORECASE)
+_STOP = re.compile(r"[.!?;:]\s|\n\s*\n")
 _SCHEME_LESS = re.compile(r"\s*www\.", re.IGNORECASE)
 _URLS = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 # The number of a paper in its series, and of an issue, which is no paper.
@@ -259,6 +260,10 @@ class Scorer:
         node, given = element.node, element.attributes
         text = _said(node)
         found = self._words_of(text, score)
+        if score.value > 0 and [*found] == ["says-open-file"] and not words.untold(text):
+            for name, rule in words.of_text(_sentence(node)).items():
+                if name not in found:
+                    score.add(name, rule.weight)
         hint = " ".join([given[name] for name in _SPOKEN if name in given])
         if hint:
             for name, rule in words.of_text(hint[: weights.LONG_TEXT]).items():
@@ -472,6 +477,21 @@ def _label(node: etree._Element) -> str:
     title = held.getprevious() if held is not None else None
     text = text_of(title) if title is not None and title.tag in _LABELS else ""
     return text if len(text) <= MAX_DESCRIPTION and text.endswith(":") else ""
+
+
+def _sentence(node: etree._Element) -> str:
+    """Return what stands around a link in its sentence: ``The questionnaire is (here).``"""
+    parent = node.getparent()
+    before = ""
+    for sibling in islice(node.itersiblings(preceding=True), MAX_BESIDE):
+        before = f"{sibling.tail or ''} {before}"
+        if sibling.tag == "a" or sibling.find(".//a") is not None:
+            break
+        before = f"{text_of(sibling)} {before}"
+    else:
+        before = f"{(parent.text or '') if parent is not None else ''} {before}"
+    start = _STOP.split(before)[-1]
+    return f"{start} {_STOP.split(node.tail or '')[0]}"[: weights.LONG_TEXT]
 
 
 def _beside(text: str) -> tuple[tuple[str, float], ...]:

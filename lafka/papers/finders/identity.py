@@ -168,6 +168,11 @@ class Identity:
                 return f"{before} {after}".strip()
         return None
 
+    def is_named_in(self, text: str) -> bool:
+        """Return whether a file is named for the page, with more behind: ``levy_draft.pdf``."""
+        after = text[len(self.stem) :][:1]
+        return bool(self.stem) and text.startswith(self.stem) and after in ("_", "-", ".")
+
     def in_title(self, text: str) -> int:
         """Return how many words of the paper's title make the last part of an address."""
         name = text.partition("?")[0].rpartition("/")[2]

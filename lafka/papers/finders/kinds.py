@@ -203,6 +203,9 @@ _OF_YEAR = re.compile(r"[\s,:–-]+(?:19|20)\d\d$")  # a list's heading names it
 MAX_HEADING = 7  # words of a heading that names a kind; longer ones are titles
 MAX_TITLES = 4
 MIN_TITLE_WORDS = 4  # of a title that no meta gives: a site's name has fewer
+MAX_VERSIONS = 3
+_ELSEWHERE = frozenset({"other-site"})
+_BUTTONS = signs.ASKED | {"says-version", "says-cjk-full-text", "says-cjk-download"}
 _OF_ADDRESS = frozenset({"own-number", "own-address"})
 _WALLS = frozenset({"bot-challenge", "login"})
 
@@ -229,10 +232,12 @@ def kind_of(
         return PageKind.LIST
     if _is_of_paper(page, candidates):
         return PageKind.PAPER
-    of_a_person = _PERSON.search(heading) or _CV.search(page.visible)
-    if of_a_person or any("cv-path" in c.reasons for c in candidates):
+    if _PERSON.search(heading):
         return PageKind.HOME
-    return PageKind.UNCLEAR
+    if _gives_a_file(page, candidates):
+        return PageKind.PAPER
+    has_cv = _CV.search(page.visible) or any("cv-path" in c.reasons for c in candidates)
+    return PageKind.HOME if has_cv else PageKind.UNCLEAR
 
 
 def _is_of_paper(page: Page, candidates: Sequence[Candidate]) -> bool:
@@ -247,6 +252,24 @@ def _is_of_paper(page: Page, candidates: Sequence[Candidate]) -> bool:
         return True
     asked = any(not signs.TOLD.isdisjoint(c.reasons) for c in candidates)
     return asked and signs_of_a_paper(page) > 0
+
+
+def _gives_a_file(page: Page, candidates: Sequence[Candidate]) -> bool:
+    """Return whether a page under a title gives a file by a button without a name of its own, and
+    no more files but the versions of it.
+    """
+    heading = next((text_of(e.node) for e in page.every("h1")), "")
+    title = without_owner(page.title)
+    if len(title.split()) < MIN_TITLE_WORDS or key(title) not in key(heading):
+        return False
+    files = [
+        c
+        for c in candidates
+        if not signs.FILE.isdisjoint(c.reasons)
+        and (signs.NO_FILE - _ELSEWHERE).isdisjoint(c.reasons)
+    ]
+    told = [c for c in files if not _BUTTONS.isdisjoint(c.reasons)]
+    return 0 < len({urls.twin_key(c.url) for c in files}) <= MAX_VERSIONS and told == files
 
 
 def titles_of(page: Page, kind: PageKind) -> tuple[str, ...]:

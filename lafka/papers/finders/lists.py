@@ -121,6 +121,8 @@ def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[i
     listed = [(c, e) for c, e, row in rows if e.place in own or _has_a_title(c, e, row)]
     if len({urls.twin_key(c.url) for c, _ in listed}) < weights.LISTED:
         return {}
+    if all(page.identity.is_named_in(urls.path_and_query(c.url)) for c, _ in listed):
+        return {}  # versions of one paper
     if not own:
         own = {e.place: c for c, e in _by_address(listed)}
     beside = {_block(e.node).getparent() for _, e in listed}

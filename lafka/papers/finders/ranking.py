@@ -15,6 +15,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TOLD = signs.OWN | {"other-number"}
 _TRUSTED = frozenset({"link-header", "link", "json-ld", "frame", "viewer", "meta", "script"})
 _WARNINGS = frozenset({"says-supplement", "says-business"})
+_NAMES = frozenset({"says-version", "says-full-text", "says-number"})  # what one link says of both
 _UNWARNED = frozenset({"title-as-text", "says-full-text", "own-identifier", "own-row"})
 _BAD_PATH = frozenset({"supplement-path", "part-path", "other-type"})
 
@@ -59,7 +60,9 @@ def _both(one: Candidate, other: Candidate) -> Candidate:
     """Two witnesses of one address; the first finder in the tuple keeps its name."""
     if one.found_by == other.found_by:
         surer, worse = (one, other) if one.score >= other.score else (other, one)
-        surer = replace(surer, place=min(one.place, other.place))
+        said = [r for r in worse.reasons if r in _NAMES and r not in surer.reasons]
+        place = min(one.place, other.place)
+        surer = replace(surer, place=place, reasons=(*surer.reasons, *said))
         return _warned(surer, [r for r in worse.reasons if r in _WARNINGS])
     if order(other)[0] < order(one)[0] or one.found_by.startswith(PLATFORM):
         one, other = other, one
