@@ -13,7 +13,7 @@ from lxml import etree
 
 from lafka.papers.candidates import REWRITE, Candidate
 from lafka.papers.finders import signs, urls, weights, words
-from lafka.papers.finders.lists import PART, has_metas, signs_of_a_paper, told_apart
+from lafka.papers.finders.lists import PART, has_metas, signs_of_a_paper, told_apart, withholds
 from lafka.papers.finders.pages import Element, Page, text_of
 from lafka.papers.finders.rules import Score, Words
 
@@ -182,6 +182,7 @@ class Scorer:
         self._containers: dict[etree._Element, tuple[etree._Element, ...]] = {}
         self._around_title = self._ancestors_of_title()
         self._another = _another(page)
+        self._is_withheld = withholds(page)
 
     def candidate(self, element: Element, url: str, found_by: str) -> Candidate:
         return _candidate(element, url, found_by, self.score(element, url))
@@ -325,6 +326,8 @@ class Scorer:
                 score.add(name, rule.weight)
         if not signs.FILE.isdisjoint(score.reasons) and self._is_beside_another(element.node):
             score.add("beside-another", weights.BESIDE_ANOTHER)
+        if self._is_withheld and signs.OWNED.isdisjoint(score.reasons):
+            score.add("withheld", weights.WITHHELD)
         if score.value <= 0:
             return
         for rule in self._described(element.node):

@@ -96,7 +96,9 @@ def features(
         "against": float(is_part or signs.says_against(reasons)),
         "guessed": float(found_by.startswith(PLATFORM)),
         "only": float("only-file" in reasons),
-        "neighbour": float(not own and not signs.NEIGHBOURS.isdisjoint(reasons)),
+        "neighbour": float(
+            not own and "only-file" not in reasons and not signs.NEIGHBOURS.isdisjoint(reasons)
+        ),
         "unowned": float(
             not (is_told and signs.is_own(candidate, kind))
             if kind is not PageKind.PAPER

@@ -204,7 +204,7 @@ MAX_HEADING = 7  # words of a heading that names a kind; longer ones are titles
 MAX_TITLES = 4
 MIN_TITLE_WORDS = 4  # of a title that no meta gives: a site's name has fewer
 MAX_VERSIONS = 3
-_ELSEWHERE = frozenset({"other-site"})
+_NO_FILE = (signs.NO_FILE | signs.NEIGHBOURS) - {"other-site"}
 _BUTTONS = signs.ASKED | {"says-version", "says-cjk-full-text", "says-cjk-download"}
 _OF_ADDRESS = frozenset({"own-number", "own-address"})
 _WALLS = frozenset({"bot-challenge", "login"})
@@ -265,8 +265,7 @@ def _gives_a_file(page: Page, candidates: Sequence[Candidate]) -> bool:
     files = [
         c
         for c in candidates
-        if not signs.FILE.isdisjoint(c.reasons)
-        and (signs.NO_FILE - _ELSEWHERE).isdisjoint(c.reasons)
+        if not signs.FILE.isdisjoint(c.reasons) and _NO_FILE.isdisjoint(c.reasons)
     ]
     told = [c for c in files if not _BUTTONS.isdisjoint(c.reasons)]
     return 0 < len({urls.twin_key(c.url) for c in files}) <= MAX_VERSIONS and told == files
@@ -323,7 +322,11 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
         return PageKind.POST
     if _HOME.fullmatch(address):
         return PageKind.HOME
-    named = next((kind for kind, pattern in _ADDRESSES if pattern.search(address)), None)
+    found = ((kind, pattern.search(address)) for kind, pattern in _ADDRESSES)
+    named, said = next(((kind, said) for kind, said in found if said), (None, None))
+    series = _PAPER_ADDRESS.search(address)
+    if named is PageKind.POST and said and series and series.start() > said.start():
+        return None  # the news that a series has a new paper: the paper's own page
     return None if named and _ABSTRACT.search(page.visible) else named
 
 

@@ -28,6 +28,7 @@ ONE_OF_MANY = "one-of-many"
 """The reason of a file that stands in a list of papers, and is another paper's."""
 MAX_ROW = 400  # characters read of one row
 MAX_DEPTH = 12  # elements around a file that are looked at for the entry it stands in
+MAX_SUBJECT = 60  # characters before what is said of a text, for the word of it
 MAX_BEFORE = 6  # blocks before a file that may hold its title
 _ROWS = frozenset({"tr", "li", "dd", "dt", "p", "article", "h2", "h3", "h4", "h5"})
 # Of writing without blanks, some characters are a word; of Korean, words are short.
@@ -65,6 +66,27 @@ _DESCRIBED = tuple(
             r"\b(?:this|first|current|latest) (?:version|draft):",
         ),
     )
+)
+# Said of a paper's text that its page does not give, and that it is said of the text.
+_WITHHELD = re.compile(
+    r"not (?:yet |currently |publicly |freely |openly )?(?:be )?"
+    r"(?:available|accessible|posted|online)|in (?:the )?print(?:ed)? (?:volume|edition|version|only)"
+    r"|under embargo|embargoed until"
+    r"|not allow|(?:no|no está|não|não está|non|pas|non è) disp[oõ]n[ií](?:bile?|ble|vel)"
+    r"|indisponível|non diffusée?|nicht (?:online |frei |öffentlich )?(?:verfügbar|zugänglich)"
+    r"|(?:acceso|acesso) restri|accès restreint|accesso (?:ristretto|riservato)"
+    r"|niet (?:beschikbaar|toegankelijk)|niedostępn|není (?:veřejně )?(?:přístupn|dostupn)"
+    r"|nie je (?:verejne )?(?:prístupn|dostupn)|nem (?:elérhető|hozzáférhető)|недоступ"
+    r"|отсутству|erişime kapalı|mevcut değil|kısıtlı|tidak tersedia|terbatas"
+    r"|(?:inte|ej) tillgänglig|ikke tilg[jæ]|ei (?:ole )?saatavilla|δεν είναι διαθέσιμ"
+    r"|μη διαθέσιμ|非公開|未公開|未公开|不公开|暂无|비공개|제공하지 않|غير مت|در دسترس نیست",
+    re.IGNORECASE,
+)
+_OF_TEXT = re.compile(
+    r"full[- ]?text|\btext|\bitem\b|thesis|dissertation|chapter|article|do[ck]ument|volltext"
+    r"|texto|texte|testo|tekst|teks\b|текст|tesis|thèse|tesi\b|práce|práca|artículo|artigo"
+    r"|articolo|metin|tez\b|szöveg|teksti|κείμενο|النص|متن|全文|本文|原文|원문|논문",
+    re.IGNORECASE,
 )
 # A paper's own number in its series; the series' own page names none.
 _IN_SERIES = re.compile(
@@ -107,6 +129,16 @@ def describes_a_paper(page: Page) -> bool:
     heading = next((text_of(e.node) for e in page.every("h1")), page.title)
     sure = (*_DESCRIBED[:2], _AUTHORS, _IN_SERIES)
     return any(sign.search(page.visible) for sign in sure) or _IN_SERIES.search(heading) is not None
+
+
+def withholds(page: Page) -> bool:
+    """Return whether *page* says that it does not give its paper's text."""
+    return any(
+        _OF_TEXT.search(
+            page.visible, max(0, said.start() - MAX_SUBJECT), said.end() + MAX_SUBJECT // 2
+        )
+        for said in _WITHHELD.finditer(page.visible)
+    )
 
 
 def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[int, Candidate]:

@@ -10,6 +10,7 @@ NAMED = frozenset({CITATION_PDF_URL, "meta", "link-header", "json-ld", "link", "
 """Finders of what the page itself calls its PDF."""
 OWN = frozenset({"own-identifier", "own-number", "own-address", "own-row"})
 TITLED = frozenset({"title-as-text", "own-title"})
+OWNED = OWN | TITLED
 FILE = frozenset({"ends-in-pdf", "pdf-path", "asks-pdf", "file-path", "type-pdf", "shared-file"})
 PDF = (FILE - {"file-path", "shared-file"}) | {
     "says-pdf", "says-pdf-in-title", "class-pdf", "icon-pdf", "near-pdf", "embedded-pdf",
@@ -45,8 +46,8 @@ NO_FILE = AGAINST | SUPPLEMENT | BESIDE | {
 }  # fmt: skip
 """What speaks against it that the only file of a page is its paper."""
 NEIGHBOURS = frozenset({
-    "in-related", "under-related", "in-footer", "in-references", "beside-another",
-    "under-purchase",
+    "in-related", "under-related", "in-footer", "in-references", "under-references",
+    "beside-another", "under-purchase",
 })  # fmt: skip
 """Where files of others stand, unless they show that they are the paper's own."""
 _WHOLE = frozenset({"says-full-text", "says-cjk-full-text", "title-as-text"})
@@ -90,5 +91,5 @@ def is_own(candidate: Candidate, kind: str) -> bool:
     if kind in ("post", "not clear"):
         signs |= {"says-full-text"} if "other-site" in reasons else _OF_POST
     if kind == "post":
-        signs -= {"says-full-text"}
+        signs -= {"says-full-text", "says-version"}
     return not signs.isdisjoint(reasons)

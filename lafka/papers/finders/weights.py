@@ -632,6 +632,7 @@ LISTED = 3  # files with titles of their own beside them: a series, an author's 
 LISTED_WORDS = 4  # words of three letters that stand beside each, or make the link's text
 LISTED_SHARE = 4  # own signs tell papers apart where one in four files has them, at most
 BESIDE_ANOTHER = -5.0  # in a row or item after a link to a page like this one, of another paper
+WITHHELD = -5.0  # the page says that it does not give the text, and the file shows no own sign
 ONE_OF_MANY = -8.0  # a file in such a list that nothing says to be this paper's
 OWN_ROW = 4.0  # the row of the list that names the paper by its pid or by the futli's fragment
 
@@ -778,7 +779,8 @@ HEADINGS: tuple[Words, ...] = (
             "список використаних джерел", "参考文献",
             "مراجع", "منابع", "المراجع", "참고문헌", "引用文献", "cité par", "citado por",
             "zitiert von",
-            "zitiert in", "citato da", "cytowane przez", "citováno", "geciteerd door", "citerad av",
+            "zitiert in", "notes", "endnotes", "anmerkungen", "fußnoten",
+            "citato da", "cytowane przez", "citováno", "geciteerd door", "citerad av",
             "цитируется", "цитирования", "bibliografie", "použitá literatura", "literatuur",
             "litteratur", "irodalom", "irodalomjegyzék", "viitteet", "lähteet", "källor",
             "referenser", "βιβλιογραφία", "αναφορές", "piśmiennictwo", "przypisy", "daftar pustaka",
