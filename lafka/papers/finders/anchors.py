@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from urllib.parse import urlsplit
 
@@ -50,6 +52,7 @@ _DATA_SET = frozenset(_DATA_NAMES)
 _BLOCKS = frozenset({"tr", "li", "dd", "p", "figure"})
 _OFF_SITE = frozenset({"other-site", "no-href-sign"})
 _GOOD_WORDS = frozenset({"says-pdf", "says-download", "says-full-text", "says-cjk-download"})
+_ASKED = signs.ASKED - {"says-pdf"}
 _NAMED_AGAINST = frozenset({"says-part", "says-business", "says-preview"})
 _DESCRIBED_AGAINST = ("says-part", "says-supplement")
 _THIS_ONE = frozenset({"own-identifier", "own-address"})
@@ -309,13 +312,26 @@ class Scorer:
             score.add("says-chapter", 0.0)
         if not _OF_PAPER.isdisjoint(found) or PART.match(text) or _NAME_OF_FILE.search(text):
             return False
-        return not self._page.identity.words.issuperset(words.untold(text))
+        unknown = len(words.untold(text) - self._page.identity.words)
+        if 0 < unknown <= weights.BUTTON_REST and not _ASKED.isdisjoint(found):
+            score.add("says-button", 0.0)
+        # A button has the same words beside each file.
+        return unknown > 0 and self._labels[text] < 2
+
+    @cached_property
+    def _labels(self) -> Counter[str]:
+        """How many addresses the links with a text lead to."""
+        links = ((text_of(e.node), e.get("href")) for e in self._page.every("a"))
+        return Counter(text for text, _ in dict.fromkeys(links))
 
     def _add_place(self, element: Element, score: Score) -> None:
         for rule in self._sections(element.node):
             score.add(rule.name, rule.weight)
         is_denied = score.is_denied
-        said = words.of_heading(_label(element.node)) if score.value > 0 else ()
+        label = _label(element.node) if score.value > 0 else ""
+        said = words.of_heading(label)
+        if label and not said:
+            self._add_label(label, score)
         if "says-supplement" in score.reasons:  # the label says so again
             said = tuple(rule for rule in said if rule.name != "under-supplement")
         heading = "" if said else self._heading(element)
@@ -337,6 +353,13 @@ class Scorer:
                 score.add(name, weight)
         elif ("running-text", weights.RUNNING_TEXT) in self._nearby(element.node):
             score.add("running-text", weights.RUNNING_TEXT)
+
+    def _add_label(self, label: str, score: Score) -> None:
+        """Add what a label says against its link: ``Non-technical summary: PDF``."""
+        found = words.of_text(label)
+        for name in _DESCRIBED_AGAINST:
+            if name in found and name not in score.reasons:
+                score.add(name, found[name].weight)
 
     def _heading(self, element: Element) -> str:
         """The last heading before *element* in the innermost container that has one."""

@@ -54,6 +54,8 @@ _PLACED = {
     for rule in (*weights.HEADINGS, *weights.SECTIONS)
     if rule.name in ("under-references", "under-related", "in-references", "in-figures")
 }
+_NAMED_COST = {"names-other": weights.NAMES_OTHER, "names-another": weights.NAMES_ANOTHER}
+_NAMED = frozenset(_NAMED_COST)
 _WHOLE = frozenset({"says-full-text", "names-whole"})
 _CHAPTER = frozenset({"says-chapter", "names-chapter"})
 _DIGITS = re.compile(r"\d+")
@@ -197,6 +199,9 @@ def _with_only_file(found: Sequence[Candidate], kind: PageKind) -> list[Candidat
     the file needs a sign of its own.
     """
     files = [c for c in found if _is_file(c)]
+    if kind is PageKind.PAPER and not files:
+        found = [_unnamed(c) for c in found]
+        files = [c for c in found if _is_file(c)]
     if len({urls.twin_key(c.url) for c in files}) != 1:
         return [*found]
     made = [
@@ -212,6 +217,17 @@ def _with_only_file(found: Sequence[Candidate], kind: PageKind) -> list[Candidat
         for c in found
     ]
     return sorted(made, key=lambda c: (c.found_by != CITATION_PDF_URL, -c.score, c.place))
+
+
+def _unnamed(candidate: Candidate) -> Candidate:
+    """The same without what the words of a button have against it, which may be of any language."""
+    reasons = candidate.reasons
+    named = _NAMED.intersection(reasons)
+    if not named or "says-button" not in reasons:
+        return candidate
+    rest = tuple(r for r in reasons if r not in named)
+    lifted = replace(candidate, score=candidate.score - _NAMED_COST[min(named)], reasons=rest)
+    return lifted if _is_file(lifted) else candidate
 
 
 def _lost(candidate: Candidate) -> float:

@@ -384,7 +384,8 @@ def _path_slots(path: str) -> tuple[tuple[str, str], ...]:
     segments = [s for s in _bare(path).split("/") if s]
     found = []
     for before, after in pairwise(segments):
-        if before.isalpha() and after[-1:].isalnum() and _DIGITS.search(after):
+        told = after[-1:].isalnum() and _DIGITS.search(after) and not _YEAR.fullmatch(after)
+        if before.isalpha() and told:
             found.append((_SLOTS.get(before, before), after))
     # In a handle the number that tells papers apart is the one after the prefix.
     if len(segments) >= 3 and segments[-2].replace(".", "").isdigit() and segments[-1].isdigit():

@@ -89,7 +89,8 @@ _BY_HEADING = {
         r"|^annual (?:general meeting|report)|^(?:activity report|newsletter|by-?laws|tenders?)\b"
         r"|^(?:constitution|statutes?|bulletin) (?:of|no|\d)|\bbulletin (?:no\.? ?)?\d+$"
         r"|^(?:rapport (?:annuel|d.activité)|jahresbericht|geschäftsbericht|satzung|statuten?\b"
-        r"|informe anual|memoria anual|relatório anual|relazione annuale|годовой отч[её]т|устав)"
+        r"|informe anual|memoria anual|relatório (?:anual|e contas)|relazione annuale"
+        r"|годовой отч[её]т|устав)"
     ),
     PageKind.ISSUE: (
         r"table of contents|^current issue|^latest issue|^contents of|^(?:issue|heft|numéro) \d"

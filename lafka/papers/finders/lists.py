@@ -69,10 +69,10 @@ _DESCRIBED = tuple(
 )
 # Said of a paper's text that its page does not give, and that it is said of the text.
 _WITHHELD = re.compile(
-    r"not (?:yet |currently |publicly |freely |openly )?(?:be )?"
-    r"(?:available|accessible|posted|online)|in (?:the )?print(?:ed)? (?:volume|edition|version|only)"
-    r"|under embargo|embargoed until"
-    r"|not allow|(?:no|no está|não|não está|non|pas|non è) disp[oõ]n[ií](?:bile?|ble|vel)"
+    r"not (?:yet |currently |publicly |freely |openly )?(?:be )?(?:available|accessible|posted)"
+    r"|not (?:yet )?online|in (?:the )?print(?:ed)? (?:volume|edition|version|only)"
+    r"|under embargo|embargoed until|access restrict|restricted access|not allow"
+    r"|(?:no|no está|não|não está|non|pas|non è) disp[oõ]n[ií](?:bile?|ble|vel)"
     r"|indisponível|non diffusée?|nicht (?:online |frei |öffentlich )?(?:verfügbar|zugänglich)"
     r"|(?:acceso|acesso) restri|accès restreint|accesso (?:ristretto|riservato)"
     r"|niet (?:beschikbaar|toegankelijk)|niedostępn|není (?:veřejně )?(?:přístupn|dostupn)"
@@ -97,8 +97,15 @@ _IN_SERIES = re.compile(
     re.IGNORECASE,
 )
 _AUTHORS = re.compile(
-    r"\b(?:[Bb]y|[Pp]ar|[Pp]or|[Vv]on|[Dd]oor|[Aa]uth?or\w{0,2}:|[Aa]uteurs?:|[Аа]втор\w{0,2}:)"
+    r"\b(?:[Bb]y|[Pp]ar|[Pp]or|[Vv]on|[Dd]oor|(?:[Aa]uth?o[rř]\w{0,4}|[Aa]ut(?:eur|ór)\w{0,2}|[Ss]zerzők?"
+    r"|[Ff]örfattare|[Ff]orfattere?|[Tt]ekijät?|[Yy]azar(?:lar)?|[Pp]enulis|[Аа]вт[оа]р\w{0,2}"
+    r"|Συγγραφ\w+) ?:)"
     r" [^\W\d_a-zà-ÿа-я][\w.'’-]* (?:\w\. )?[^\W\d_a-zà-ÿа-я][\w'’-]+|(?:저자|著者|作者) ?[:：]"
+    r"|(?:نویسنده|المؤلف) ?:"
+)
+# A number of a year, as series have: Studie 8/2017, Working Paper 2010:4; no date.
+_OF_SERIES = re.compile(
+    r"[^\W\d_]{4,} (?:\d{1,3}[/:](?:19|20)\d\d|(?:19|20)\d\d[/:]\d{1,3})(?![/\d:])"
 )
 _PAPER_METAS = (
     "citation_title", "citation_author", "citation_authors", "citation_doi", "eprints.title",
@@ -117,7 +124,9 @@ def signs_of_a_paper(page: Page) -> int:
     """
     if has_metas(page):
         return len(_DESCRIBED)
-    return sum(sign.search(page.visible) is not None for sign in (*_DESCRIBED, _AUTHORS))
+    return sum(
+        sign.search(page.visible) is not None for sign in (*_DESCRIBED, _AUTHORS, _OF_SERIES)
+    )
 
 
 def describes_a_paper(page: Page) -> bool:

@@ -102,6 +102,9 @@ TEXT: tuple[Words, ...] = (
             "preuzmite", "prenesi", "descărcare", "descarcă", "λήψη", "κατεβάστε", "скачать",
             "загрузить", "завантажити", "изтегли", "преузми", "unduh", "tải xuống", "tải về",
             "tải bài", "تحميل", "تنزيل", "دانلود", "הורדה", "डाउनलोड",
+            "laadi alla", "lae alla", "allalaadimine", "lejupielādēt", "lejuplādēt", "parsisiųsti",
+            "atsisiųsti", "shkarko", "shkarkoni", "преземи", "sækja", "descarrega", "deskargatu",
+            "yüklə", "жүктеу", "юклаб олиш", "ladda ner", "letöltöm", "muat turun", "i-download",
         ),
     ),
     Words(
@@ -267,6 +270,7 @@ TEXT: tuple[Words, ...] = (
             "liste der arbeitspapiere", "seznam prací",
             "kommentar", "kommentarer", "commentaire", "comentario", "comentário", "commento",
             "svar", "gekürzte fassung", "kurzfassung", "kortversion", "resumé", "version abrégée",
+            "santrauka", "kokkuvõte", "kopsavilkums", "lühiülevaade", "luhiülevaade", "úrdráttur",
         ),
     ),
     Words(
@@ -421,7 +425,8 @@ SAYS_NUMBER = 1.0  # the number of a paper in its series: "Staff Report No. 45"
 
 CJK_NEGATIVE = (
     "引用", "参考", "补充", "附录", "著作権", "規約", "指南", "须知", "要項", "申込", "募集",
-    "様式", "要旨", "審査", "模板", "协议", "投稿", "양식", "서식", "신청", "규정",
+    "様式", "表紙", "目次", "封面", "要旨", "審査", "模板", "协议", "投稿", "양식", "서식", "신청",
+    "규정",
 )  # fmt: skip
 
 
@@ -470,7 +475,8 @@ HREF = Patterns(
             "delivery", "datastream", "viewfile", "galley", "retrieve", "get_", "getd", "showdoc",
             "document", "/file", "file_", "fileid", "fulltext", "full_", "=full", "attachment",
             "portalfile", "eprint", "/obj/", "docid", "render", "descargar", "deliver",
-            "scholarworks", "/open", "asset", "volltext",
+            "scholarworks", "/open", "asset", "volltext", "fichier", "archivo", "arquivo", "datei",
+            "plik", "soubor", "dosya", "bestand",
         ),
         pattern=re.compile(
             r"/bitstreams?/|/datafile/|viewcontent\.cgi|/getfile|getfile\.php|at_download|/download(?:s|file)?/"
@@ -480,6 +486,7 @@ HREF = Patterns(
             r"|download\.(?:php|asp|aspx|jsp|cgi|do)|/attachments?/|/article-file/|/ws/portalfiles"
             r"|/eprint/\d+/\d|/obj/(?:view|download)|full_?text=|=full_?t(?:e?xt)?(?:&|$)|/viewfile|file_?id=|docid=|/render\b"
             r"|/(?:file_?)?down(?:file|article|pdf)?(?:\.\w+)?(?:[/?]|$)|/descargar|/deliver/|/scholarworks/|/open_?file|/asset/|/volltexte?/"
+            r"|/(?:file|fichier|archivo|arquivo|datei|plik|soubor|dosya|bestand)s?(?:\.\w{3,4}\?|/\d)"
         ),
     ),
     Pattern(
@@ -822,6 +829,10 @@ HEADINGS: tuple[Words, ...] = (
             "другие публикации", "otros documentos", "outros documentos", "andre publikasjoner",
             "andre publikationer", "andra publikationer", "andere publicaties", "diğer yayınlar",
             "relaterat", "relatert", "relateret",
+            "v tej številki", "v tomto čísle", "u ovom broju", "w tym numerze", "dans ce numéro",
+            "en este número", "neste número", "in questo numero", "in diesem heft",
+            "i detta nummer", "i dette nummer", "в этом номере", "у цьому номері",
+            "ebben a számban", "bu sayıda",
         ),
     ),
     Words(

@@ -58,6 +58,7 @@ _SECTION_OF = {word: words for words in weights.SECTIONS for word in words.words
 # `article-header-footer` is a part of the article, not of the site.
 _OF_PAPER = frozenset({"article", "abstract", "paper", "publication", "header", "content", "main"})
 _OF_SITE = frozenset({"nav", "navigation", "menu", "footer", "foot", "banner", "masthead", "news"})
+_FILES = next(w for w in weights.HEADINGS if w.name == "under-files")
 _PART = next(w for w in weights.TEXT if w.name == "says-part")
 _CJK_LISTS = tuple(w for w in weights.TEXT if w.name.startswith("says-cjk-"))
 
@@ -126,8 +127,10 @@ def of_heading(text: str) -> tuple[Words, ...]:
     nothing, and one that speaks against them says nothing for them: ``Buy this article``.
     """
     words = split(text)
-    found = HEADINGS.find(words).values() if len(words) <= 6 else ()
-    return tuple(w for w in found if w.weight < 0) or tuple(found)
+    found = HEADINGS.find(words) if len(words) <= 6 else {}
+    if not found and len(words) <= 6 and "says-download" in of_text(text):
+        found = {_FILES.name: _FILES}  # as a button says it
+    return tuple(w for w in found.values() if w.weight < 0) or tuple(found.values())
 
 
 @lru_cache(maxsize=8192)
