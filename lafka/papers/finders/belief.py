@@ -200,8 +200,9 @@ def _with_only_file(found: Sequence[Candidate], kind: PageKind) -> list[Candidat
     """
     files = [c for c in found if _is_file(c)]
     if kind is PageKind.PAPER and not files:
-        found = [_unnamed(c) for c in found]
-        files = [c for c in found if _is_file(c)]
+        unnamed = [_unnamed(c) for c in found]
+        files = [c for c in unnamed if _is_file(c)]
+        found = unnamed if len({urls.twin_key(c.url) for c in files}) == 1 else found
     if len({urls.twin_key(c.url) for c in files}) != 1:
         return [*found]
     made = [

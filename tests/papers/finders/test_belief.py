@@ -316,3 +316,113 @@ def test_a_guide_named_in_cjk_is_not_the_only_file(text):
     body = f"<meta name=citation_title content='Slow glaciers'><a href=/guide/v.pdf>{text}</a>"
     page = Page("https://x.example/a/1", body.encode(), "text/html; charset=utf-8")
     assert find(page)[0].label == "other"
+
+
+def believed(body, url="https://x.example/a/b/slow-glaciers"):
+    """The names of the files that are called the fut, likeliest first, and the kind of the page."""
+    title = "Slow glaciers and quick rivers"
+    whole = f"<title>{title} | Ice Institute</title><h1>{title}</h1>{body}"
+    page = Page(url, whole.encode(), "text/html; charset=utf-8")
+    found = find(page)
+    return [c.url.rpartition("/")[2] for c in found if c.label == "fut"], kind_of(page, found)
+
+
+CV = "<nav><a href=/cv.pdf>CV</a></nav>"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (f"{CV}<a href=/f/z.pdf>Download the document</a>", "one paper"),
+        (f"{CV}<a href=/f/z.pdf>Published version</a> <a href=/f/q.pdf>Slides</a>", "one paper"),
+        (f"{CV}<a href=/f/z.pdf>Download the voucher for cement</a>", "home"),
+        ("<a href=/f/z.pdf>Download the voucher for cement</a>", "not clear"),
+        ("".join(f"<p><a href=/f/{n}/z.pdf>Get PDF</a></p>" for n in range(4)), "not clear"),
+    ],
+)
+def test_a_page_with_a_title_and_a_button_without_a_name_is_of_one_paper(body, kind):
+    assert believed(body) == (["z.pdf"] if kind == "one paper" else [], kind)
+
+
+@pytest.mark.parametrize("heading", ["Prof. Dr. Ada Jane Quill", "Glaciers"])
+def test_a_name_or_a_word_over_a_button_makes_no_paper(heading):
+    body = f"<title>{heading}</title><h1>{heading}</h1><a href=/f/z.pdf>Download PDF</a>"
+    page = Page("https://x.example/a/b", body.encode())
+    assert [c.url for c in find(page) if c.label == "fut"] == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "names"),
+    [
+        ("Read the current draft <a href=/f/z.pdf>here</a>.", ["z.pdf"]),
+        ("By Ada Quill. The questionnaire is <a href=/f/z.pdf>here</a>.", []),
+        ("<a href=/f/z.pdf>Here</a> is the questionnaire. By Ada Quill", []),
+    ],
+)
+def test_a_link_that_says_here_is_told_by_its_sentence(sentence, names):
+    assert believed(f"<p>{sentence}</p>")[0] == names
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The full text is not available online.", "This item is under embargo until 2031.",
+        "Texto completo no disponible.", "Texte intégral non disponible.",
+        "Der Volltext ist nicht zugänglich.", "本文は非公開です。",
+    ],
+)  # fmt: skip
+def test_a_page_that_withholds_its_text_gives_no_fut_without_a_sign_of_its_own(said):
+    file = "<p>Abstract: ice.</p><a href=/f/z.pdf>PDF</a>"
+    assert believed(file)[0] == ["z.pdf"]
+    assert believed(f"<p>{said}</p>{file}")[0] == []
+    assert believed(f"<p>Abstract not available.</p>{file}")[0] == ["z.pdf"]
+    own = "<a href=/f/z.pdf>Slow glaciers and quick rivers</a>"
+    assert believed(f"<p>{said} Abstract.</p>{own}")[0] == ["z.pdf"]
+
+
+def test_words_that_no_list_knows_make_a_button_where_no_other_file_is():
+    paper = "<p>By Ada Quill. Abstract: ice.</p>"
+    lone = "<a href=/f/z.pdf>Download zzstudie</a>"
+    assert believed(paper + lone)[0] == ["z.pdf"]
+    assert believed(f"{paper}{lone} <a href=/f/q.pdf>Download qqnote</a>")[0] == []
+    assert believed(f"{paper}<a href=/f/z.pdf>Zzplan (PDF)</a>")[0] == []
+
+
+def test_a_text_that_stands_beside_each_file_names_none():
+    rows = "".join(f"<tr><td><a href=/f/{n}.pdf>Zzopen</a></td></tr>" for n in "ab")
+    page = f"<p>Abstract. Keywords: ice.</p><h2>Files</h2><table>{rows}</table>"
+    assert believed(page)[0][:1] == ["a.pdf"]
+
+
+def test_files_named_for_their_page_are_versions_and_no_list():
+    rows = "".join(
+        f"<li><a href=levy_{n}.pdf>{n} as it was printed in that year</a></li>"
+        for n in ("draft", "preprint", "article")
+    )
+    page = Page("https://x.example/a/b/levy.html", f"{PLAIN}<ul>{rows}</ul>".encode())
+    assert kind_of(page, find(page)) != "list"
+
+
+def test_what_two_links_to_a_file_call_it_counts_for_both():
+    body = "<a href=/f/z.pdf>The preprint in print of ice</a><a href=/f/z.pdf>Download PDF</a>"
+    found = find(Page("https://x.example/a", body.encode()))
+    assert {"says-version", "says-download"} <= {*found[0].reasons}
+
+
+def test_a_label_speaks_against_its_link():
+    body = "<p>Abstract: ice.</p><p><a href=/f/z.pdf>PDF</a></p>"
+    part = "<p>Non-technical summary: <a href=/f/q.pdf>Japanese (PDF)</a></p>"
+    assert believed(body + part)[0] == ["z.pdf"]
+
+
+def test_news_of_a_series_is_of_its_paper_and_news_under_papers_is_not():
+    file = "<a href=/f/z.pdf>Report 2018</a>"
+    for folder, kind in (("news/working-papers", "one paper"), ("papers/news", "post")):
+        page = Page(f"https://x.example/{folder}/x", f"{PLAIN}{file}".encode())
+        assert kind_of(page, find(page)) == kind
+
+
+def test_a_year_in_an_address_is_no_number_of_a_paper():
+    page = "https://x.example/research/dp/2019/dp2019-11.html"
+    found = find(Page(page, f"{PLAIN}<a href=/jp/dp/19e011.pdf>PDF</a>".encode()))
+    assert "other-identifier" not in found[0].reasons
