@@ -330,8 +330,9 @@ class Scorer:
         is_denied = score.is_denied
         label = _label(element.node) if score.value > 0 else ""
         said = words.of_heading(label)
-        if label and not said:
-            self._add_label(label, score)
+        part = words.of_text(label).get("says-part") if label and not said else None
+        if part is not None and part.name not in score.reasons:
+            score.add(part.name, part.weight)  # no supplement: attachments are named so
         if "says-supplement" in score.reasons:  # the label says so again
             said = tuple(rule for rule in said if rule.name != "under-supplement")
         heading = "" if said else self._heading(element)
@@ -353,13 +354,6 @@ class Scorer:
                 score.add(name, weight)
         elif ("running-text", weights.RUNNING_TEXT) in self._nearby(element.node):
             score.add("running-text", weights.RUNNING_TEXT)
-
-    def _add_label(self, label: str, score: Score) -> None:
-        """Add what a label says against its link: ``Non-technical summary: PDF``."""
-        found = words.of_text(label)
-        for name in _DESCRIBED_AGAINST:
-            if name in found and name not in score.reasons:
-                score.add(name, found[name].weight)
 
     def _heading(self, element: Element) -> str:
         """The last heading before *element* in the innermost container that has one."""
