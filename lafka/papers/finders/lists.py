@@ -106,7 +106,7 @@ _AUTHORS = re.compile(
 )
 # A number of a year, as series have: Studie 8/2017, Working Paper 2010:4; no date.
 _OF_SERIES = re.compile(
-    r"[^\W\d_]{4,} (?:\d{1,3}[/:](?:19|20)\d\d|(?:19|20)\d\d[/:]\d{1,3})(?![/\d:])"
+    r"(?<=[^\W\d_]{4} )(?:\d{1,3}[/:](?:19|20)\d\d|(?:19|20)\d\d[/:]\d{1,3})(?![/\d:])"
 )
 _PAPER_METAS = (
     "citation_title", "citation_author", "citation_authors", "citation_doi", "eprints.title",
