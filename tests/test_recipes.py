@@ -187,7 +187,8 @@ def test_a_field_of_a_warcinfo(copy: Copy) -> None:
 from pathlib import Path
 from lafka.papers.candidates import Candidate
 from lafka.papers.checking import Verifier
-from lafka.papers.walk import PageReading, Trail
+from lafka.papers.outcomes import PageReading
+from lafka.papers.walk import Trail
 from tests.stores import Store, page, pdf
 
 store = Store(Path("archive"))

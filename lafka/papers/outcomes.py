@@ -1,10 +1,13 @@
-"""Outcomes: the one word that says how a trail ended, and what it is for people."""
+"""Outcomes: the one word that says how a trail ended, and what it is for people; what a page is."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from lafka.capture.verdicts import Verdict
+from lafka.papers.candidates import Candidate
 
 
 class Outcome(StrEnum):
@@ -118,3 +121,53 @@ _OF_VERDICTS: dict[Verdict, Outcome] = {
     for verdict in Verdict
     if verdict not in (Verdict.PDF, Verdict.HTML)
 } | {Verdict.PDF: Outcome.FUT, Verdict.HTML: Outcome.SPLAP_ONLY}
+
+
+TAIL = 5
+"""The most candidates that are asked for, of one splap, beyond those that promise the fut."""
+_WITHOUT_TAIL = frozenset({"list", "issue", "search", "submission", "not there"})
+"""Kinds of pages whose other links are other papers', or none's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageReading:
+    """The content of a page, candidates surest first.
+
+    ``partly``: only the surest was looked for. ``verdict`` is what the page is: ``splap-only``,
+    ``bot-challenge`` or ``login``, ``reason`` a few words about it. ``kind`` is what it is about,
+    as ``finders.kinds`` names it; empty where nobody looked. ``titles`` are those of its paper.
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    verdict: Outcome = Outcome.SPLAP_ONLY
+    reason: str = ""
+    partly: bool = False
+    kind: str = ""
+    titles: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "candidates": [candidate.as_json() for candidate in self.candidates],
+            "verdict": str(self.verdict),
+            "reason": self.reason,
+            "partly": self.partly,
+            "kind": self.kind,
+            "titles": self.titles,
+        }
+
+    @classmethod
+    def of_json(cls, values: dict[str, Any]) -> PageReading:
+        """``LookupError``, ``TypeError`` or ``ValueError`` where *values* are no such thing."""
+        return cls(
+            candidates=tuple(map(Candidate.of_json, values["candidates"])),
+            verdict=Outcome(values["verdict"]),
+            reason=str(values["reason"]),
+            partly=bool(values["partly"]),
+            kind=str(values["kind"]),
+            titles=tuple(map(str, values["titles"])),
+        )
+
+    @property
+    def tail(self) -> int:
+        """How many links that promise no fut are worth a request on this page."""
+        return 0 if self.kind in _WITHOUT_TAIL else TAIL

@@ -29,9 +29,16 @@ from lafka.items import TrailItem, held_entry, item_of
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.suwafs import Fut
 from lafka.papers.crawling.arguments import ARGUMENTS, FutliArguments, is_fleet
-from lafka.papers.crawling.captures import ASK_KEY, FutReaders, can_look, capture_of, page_of
+from lafka.papers.crawling.captures import (
+    ASK_KEY,
+    FutReaders,
+    PageReaders,
+    can_look,
+    capture_of,
+    page_of,
+)
 from lafka.papers.crawling.heldlines import HeldLines
-from lafka.papers.crawling.pages import PageReaders, read_first
+from lafka.papers.crawling.pages import read_first
 from lafka.papers.crawling.summaries import FeedTally, RunSummary
 from lafka.papers.finders import Page
 from lafka.papers.lists.futlis import Feeder, Line

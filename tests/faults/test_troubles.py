@@ -51,7 +51,7 @@ CATCHES: dict[str, tuple[str, ...]] = {
     "spiders/futli.py _verdict": ("lafka.papers.archive.archives:Archive.held 2",),
     "spiders/futli.py parse": (
         "lafka.storage.children:started 1",
-        "lafka.papers.crawling.pages:PageReaders._ask 1",
+        "lafka.papers.crawling.captures:PageReaders._ask 1",
     ),
     "pipelines.py _taken_up": ("lafka.pipelines:PaperWarcPipeline._recover 1",),
     "pipelines.py process_item": ("lafka.pipelines:PaperWarcPipeline._storing 2",),
@@ -157,7 +157,7 @@ def troubles() -> Iterator[str]:
         yield f"{each} {kind}"
     yield f"{ROBOTS}._read 1 StorageTrouble"
     yield "lafka.papers.archive.archives:Archive.held 2 EIO"
-    yield "lafka.papers.crawling.pages:PageReaders._ask 1 StorageTrouble"
+    yield "lafka.papers.crawling.captures:PageReaders._ask 1 StorageTrouble"
 
 
 @pytest.fixture(scope="module")

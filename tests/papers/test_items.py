@@ -7,8 +7,8 @@ from itemadapter import ItemAdapter
 from lafka.items import TrailItem, item_of
 from lafka.papers.candidates import Candidate
 from lafka.papers.lists.futlis import Futli
-from lafka.papers.outcomes import Outcome
-from lafka.papers.walk import Capture, PageReading, Trail
+from lafka.papers.outcomes import Outcome, PageReading
+from lafka.papers.walk import Capture, Trail
 from lafka.pids import SCHEMES
 
 FUTLI = Futli(pid=SCHEMES["RePEc"].pid("repec:ABC:wpaper:1"), url="HTTP://x.example/abs/1 ")

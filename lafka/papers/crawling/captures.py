@@ -1,7 +1,7 @@
-"""Captures: what was exchanged for an ask, as the walk takes it; and what a fut has inside.
+"""Captures: what was exchanged for an ask, as the walk takes it; and who reads pages and futs.
 
-Futs are looked into in child processes, with bounds (``pdf_fronts``, ``finders.inside``). Whatever
-happens to a child, the fut is stored: then nothing was seen in it.
+Pages are read in child processes (``pages``), and futs are looked into, with bounds
+(``pdf_fronts``, ``finders.inside``). Whatever happens to a child, what came is stored.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from lafka.capture.logged import LoggedHops
 from lafka.capture.verdicts import Verdict, judge
 from lafka.errors import BadHttp, BadWarc, MachineTrouble, Stopped
 from lafka.papers.archive.contents import fut_in
+from lafka.papers.crawling import pages
 from lafka.papers.finders import Page
-from lafka.papers.outcomes import Outcome
+from lafka.papers.outcomes import Outcome, PageReading
 from lafka.papers.walk import MISS_MAX, Ask, Capture
 from lafka.payloads import Kind
+from lafka.pids import Pid
 from lafka.storage.children import ChildDied
 from lafka.storage.threads import ThreadedChildren
 from lafka.warc.writing.appending import Files
@@ -135,3 +137,56 @@ class FutReaders(ThreadedChildren):
             data = b"".join(fut_in(files.stored(answer), payload))
         found = self._children.ask("fut", {"titles": titles}, data, seconds=CPU_SECONDS)
         return str(found)
+
+
+_HOMES_MAX = 10_000
+_KNOWN = 30  # addresses of the way to a page that may be among its candidates
+
+
+class PageReaders(ThreadedChildren):
+    """Reads pages in at most two children, started when there are pages.
+
+    *links_max*: how many links a trail can ask for; not many more candidates are handed on.
+    """
+
+    def __init__(self, links_max: int) -> None:
+        # A trail takes twice as many, beside those that it has asked for already.
+        self._most = 3 * links_max + _KNOWN
+        super().__init__("lafka-pages", pages.MODULE, CHILDREN)
+        self._homes: dict[str, str] = {}
+
+    async def read(self, page: Page, pid: Pid) -> PageReading:
+        """See ``pages.read``; a page that cannot be read has no candidates.
+
+        ``Stopped`` where it was not read because of ``cut``.
+        """
+        try:
+            found = await self._threads.run(self._ask, page)
+        except ChildDied as error:
+            if self._children.is_cut:
+                raise Stopped(f"{page.url}: not read, for the crawl stops") from None
+            found = PageReading(reason=f"{pages.UNREADABLE}: {error}")
+        if self._is_home_of_many(page, found):
+            reason = f"another link of its host leads to the same page, {page.url}"
+            found = replace(found, verdict=Outcome.NOT_FOUND, reason=reason)
+        if found.reason.startswith(pages.UNREADABLE):
+            logger.error("%s: %s: %s", pid, page.url, found.reason)
+        return found
+
+    def _is_home_of_many(self, page: Page, found: PageReading) -> bool:
+        """Return whether different links led to *page*, a site's home, which says of no paper."""
+        asked = next((a for a in page.aliases if a.startswith("http")), page.url).partition("#")[0]
+        if (
+            found.kind != "home"
+            or asked == page.url
+            or any(candidate.promising for candidate in found.candidates)
+        ):
+            return False
+        if len(self._homes) > _HOMES_MAX:
+            self._homes.clear()
+        return self._homes.setdefault(page.url, asked) != asked
+
+    def _ask(self, page: Page) -> PageReading:
+        question = pages.question_of(page, self._most)
+        answer = self._children.ask("page", question, page.body, seconds=pages.CPU_SECONDS)
+        return PageReading.of_json(answer)

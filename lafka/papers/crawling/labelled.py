@@ -23,7 +23,7 @@ from lafka.papers.crawling.pages import CPU_SECONDS, MODULE, question_of
 from lafka.papers.finders import Page
 from lafka.papers.finders.urls import host, twin_key
 from lafka.papers.origins import FUT
-from lafka.papers.walk import PageReading
+from lafka.papers.outcomes import PageReading
 from lafka.payloads import Kind, inspect
 from lafka.storage.children import ChildDied, Children
 from lafka.warc.format.fields import Fields

@@ -3,27 +3,23 @@
 libxml2 takes seconds and hundreds of megabytes for some pages of 4 MiB, holding the interpreter's
 lock all the while, and a parser of foreign bytes may crash. Here that is one page without links;
 the reactor does not wait, and the child is started anew (``storage.children``). A first look, which
-is bounded, needs no child (``read_first``), so on most pages none is asked.
+is bounded, needs no child (``read_first``), so on most pages none is asked. Imported here is only
+what a child needs: it begins sooner. Who asks it is ``captures``.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from lafka.errors import Stopped, printable
+from lafka.errors import printable
 from lafka.papers import finders
 from lafka.papers.candidates import Candidate
 from lafka.papers.finders import Page, sure
-from lafka.papers.outcomes import Outcome
-from lafka.papers.walk import PageReading
-from lafka.pids import Pid
+from lafka.papers.outcomes import Outcome, PageReading
 from lafka.storage import children
-from lafka.storage.children import ChildDied
-from lafka.storage.threads import ThreadedChildren
 
 KEPT_MAX = 256 * 1024
 """Bytes of a page that wait for a second look beside each trail; longer ones get it at once."""
@@ -83,63 +79,8 @@ def _said(page: Page) -> str:
 
 MODULE = "lafka.papers.crawling.pages"
 """The module whose ``serve`` a child runs."""
-CHILDREN = 2
 CPU_SECONDS = 10
 """For one page; the slowest pages that were ever made for it take one."""
-
-_HOMES_MAX = 10_000
-_KNOWN = 30  # addresses of the way to a page that may be among its candidates
-
-logger = logging.getLogger(__name__)
-
-
-class PageReaders(ThreadedChildren):
-    """Reads pages in at most two children, started when there are pages.
-
-    *links_max*: how many links a trail can ask for; not many more candidates are handed on.
-    """
-
-    def __init__(self, links_max: int) -> None:
-        # A trail takes twice as many, beside those that it has asked for already.
-        self._most = 3 * links_max + _KNOWN
-        super().__init__("lafka-pages", MODULE, CHILDREN)
-        self._homes: dict[str, str] = {}
-
-    async def read(self, page: Page, pid: Pid) -> PageReading:
-        """See ``read``; a page that cannot be read has no candidates.
-
-        ``Stopped`` where it was not read because of ``cut``.
-        """
-        try:
-            found = await self._threads.run(self._ask, page)
-        except ChildDied as error:
-            if self._children.is_cut:
-                raise Stopped(f"{page.url}: not read, for the crawl stops") from None
-            found = PageReading(reason=f"{UNREADABLE}: {error}")
-        if self._is_home_of_many(page, found):
-            reason = f"another link of its host leads to the same page, {page.url}"
-            found = replace(found, verdict=Outcome.NOT_FOUND, reason=reason)
-        if found.reason.startswith(UNREADABLE):
-            logger.error("%s: %s: %s", pid, page.url, found.reason)
-        return found
-
-    def _is_home_of_many(self, page: Page, found: PageReading) -> bool:
-        """Return whether different links led to *page*, a site's home, which says of no paper."""
-        asked = next((a for a in page.aliases if a.startswith("http")), page.url).partition("#")[0]
-        if (
-            found.kind != "home"
-            or asked == page.url
-            or any(candidate.promising for candidate in found.candidates)
-        ):
-            return False
-        if len(self._homes) > _HOMES_MAX:
-            self._homes.clear()
-        return self._homes.setdefault(page.url, asked) != asked
-
-    def _ask(self, page: Page) -> PageReading:
-        question = question_of(page, self._most)
-        answer = self._children.ask("page", question, page.body, seconds=CPU_SECONDS)
-        return PageReading.of_json(answer)
 
 
 def question_of(page: Page, most: int) -> dict[str, Any]:

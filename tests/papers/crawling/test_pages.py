@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,15 +16,16 @@ from hypothesis import strategies as st
 
 from lafka.errors import Stopped
 from lafka.papers.candidates import Candidate
+from lafka.papers.crawling import captures as insides
 from lafka.papers.crawling import pages as parsing
-from lafka.papers.crawling.pages import PageReaders
+from lafka.papers.crawling.captures import PageReaders
 from lafka.papers.finders import Page
-from lafka.papers.outcomes import Outcome
-from lafka.papers.walk import PageReading
+from lafka.papers.outcomes import Outcome, PageReading
 from lafka.pids import SCHEMES
 from lafka.storage import children
 from lafka.storage.children import ChildDied
 from tests import suites
+from tests.starts import ROOT
 from tests.waiting import LIMIT
 
 URL = "http://journal.example/a/5512"
@@ -59,6 +62,12 @@ def test_what_a_child_says_is_read_as_it_was_written(found):
 def test_what_no_child_says_is_refused(values):
     with pytest.raises((LookupError, TypeError, ValueError)):
         PageReading.of_json(values)
+
+
+@pytest.mark.parametrize("module", [parsing.MODULE, insides.MODULE])
+def test_a_child_begins_without_scrapy(module: str) -> None:
+    code = f"import sys, {module}; sys.exit(bool({{'scrapy', 'twisted'}} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT).returncode == 0
 
 
 @pytest.fixture

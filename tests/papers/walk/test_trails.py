@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lafka.capture.logged import LoggedExchange
 from lafka.papers.candidates import CITATION_PDF_URL, KEPT, Candidate
 from lafka.papers.lists.futlis import Futli
-from lafka.papers.outcomes import Outcome
+from lafka.papers.outcomes import Outcome, PageReading
 from lafka.papers.walk import (
     MISS_MAX,
     TAIL,
@@ -19,7 +19,6 @@ from lafka.papers.walk import (
     Ask,
     Capture,
     Links,
-    PageReading,
     Policy,
     Trail,
 )

@@ -11,8 +11,8 @@ import pytest
 from lafka.capture.logged import LoggedExchange
 from lafka.papers.candidates import Candidate
 from lafka.papers.lists.futlis import Futli
-from lafka.papers.outcomes import Outcome
-from lafka.papers.walk import Ask, Capture, PageReading, Past, Trail
+from lafka.papers.outcomes import Outcome, PageReading
+from lafka.papers.walk import Ask, Capture, Past, Trail
 from lafka.payloads import inspect_entity
 from lafka.pids import SCHEMES
 from lafka.warc.format.sources import MemorySource
