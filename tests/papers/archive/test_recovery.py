@@ -250,6 +250,19 @@ def test_open_trails_are_copied_and_marked_open(store: Store) -> None:
     assert problems(store.root) == []
 
 
+def test_of_an_open_trail_the_splap_is_copied_and_no_page_that_its_links_led_to(
+    store: Store,
+) -> None:
+    splap = store.splap(page("the splap"))
+    store.found(splap, "http://x.example/other.html", page("another page"))
+    store.die()
+    [found] = recovered(store.archive)
+    assert (found.trails, found.opened) == (1, 1)
+    data = store.warc().read_bytes()
+    assert b"the splap" in data
+    assert b"another page" not in data
+
+
 @pytest.mark.parametrize(
     ("outcome", "stays"), [(Outcome.NOT_FOUND, ()), (Outcome.TIMEOUT, (FUTLI,)), (None, (FUTLI,))]
 )
