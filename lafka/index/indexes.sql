@@ -7,3 +7,4 @@ CREATE INDEX IF NOT EXISTS futli_state ON futli (state, paper)
   WHERE state NOT IN ('held', 'never');
 CREATE INDEX IF NOT EXISTS futli_lost ON futli (lost_since) WHERE lost_since IS NOT NULL;
 CREATE INDEX IF NOT EXISTS fut_digest ON fut (digest);
+CREATE INDEX IF NOT EXISTS fut_url ON fut (url);

@@ -185,9 +185,12 @@ def _ways(db: sqlite3.Connection, question: Question) -> Iterator[_Way]:
         return
     if not _SCHEME.match(text) and (start := _pid(db, text)):
         yield _of_pid(start)
-    for url in _urls(text):
-        yield _Way(name="url", columns=("l.url", "l.paper"), source="futli l",
-                   where=("l.url >= ?", "l.url < ?"), values=(url, url + _LAST))  # fmt: skip
+    futs = "fut t JOIN futli l ON l.id = t.futli"  # what a link page led to
+    for source, column in (("futli l", "l.url"), (futs, "t.url")):
+        for url in _urls(text):
+            where = (f"{column} >= ?", f"{column} < ?")
+            yield _Way(name="url", columns=(column, "l.paper"), source=source, where=where,
+                       values=(url, url + _LAST))  # fmt: skip
     if doi := _DOI.fullmatch(text):
         yield _of_pid(f"doi:{doi[1].lower()}")
     if not question.host and (hosts := _hosts(db, text)):

@@ -17,6 +17,7 @@ from lafka.index.search import LARGEST_PAGE, MARKS, FoundPage, Question, search
 from lafka.index.tables import JOINER
 from tests.index.histories import History, futli_of, line, pid_of
 
+PDF = "https://files.example/a%20b/7.pdf"
 TITLES = {
     5: "Über Geld und Größe", 6: "中国経済学 เศรษฐศาสตร์", 8: "Money, money: on money",
     9: "Money and much else of many words that say nothing of what is looked for here",
@@ -35,6 +36,8 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]
     )
     history.index()
     db = sqlite3.connect(history.place.database)
+    db.execute("UPDATE fut SET url = ? WHERE futli IN (SELECT id FROM futli WHERE url IN (?, ?))",
+               (PDF, futli_of(7, 0), futli_of(7, 1)))  # fmt: skip
     for number, title in TITLES.items():
         db.execute("UPDATE paper SET title = ? WHERE pid = ?", (title, pid_of(number)))
         (paper,) = db.execute("SELECT id FROM paper WHERE pid = ?", (pid_of(number),)).fetchone()
@@ -66,6 +69,8 @@ def every(db: sqlite3.Connection, question: Question) -> list[str]:
         ("doi:10.1000/X%y", "pid", ["doi:10.1000/x%y"]),
         ("10.1000/X%y", "pid", ["doi:10.1000/x%y"]),
         (futli_of(7, 1), "url", [pid_of(7)]),
+        (PDF, "url", [pid_of(7)]),
+        ("http://www.files.example/a%20b#page=2", "url", [pid_of(7)]),
         ("doi.example", "host", ["doi:10.1000/x%y"]),
         ("www.doi.example", "host", ["doi:10.1000/x%y"]),
         ("https://www.doi.example/", "url", ["doi:10.1000/x%y"]),
