@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from lafka.errors import Stopped
 from lafka.papers.candidates import Candidate
-from lafka.papers.crawling import captures as insides
 from lafka.papers.crawling import pages as parsing
+from lafka.papers.crawling import pdf_fronts
 from lafka.papers.crawling.captures import PageReaders
 from lafka.papers.finders import Page
 from lafka.papers.outcomes import Outcome, PageReading
@@ -64,7 +64,7 @@ def test_what_no_child_says_is_refused(values):
         PageReading.of_json(values)
 
 
-@pytest.mark.parametrize("module", [parsing.MODULE, insides.MODULE])
+@pytest.mark.parametrize("module", [parsing.__name__, pdf_fronts.__name__])
 def test_a_child_begins_without_scrapy(module: str) -> None:
     code = f"import sys, {module}; sys.exit(bool({{'scrapy', 'twisted'}} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT).returncode == 0
