@@ -229,9 +229,10 @@ def _written(root: Path, count: int, *, later: bool) -> Iterator[bytes]:
         number += len(parts)
         place = root / path
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(whole := b"".join(parts))
-        os.utime(place, (START - DAY, START - DAY))
-        yield whole
+        if whole := b"".join(parts):  # else its only template is gone, and the file with it
+            place.write_bytes(whole)
+            os.utime(place, (START - DAY, START - DAY))
+            yield whole
         if not left:
             return
 

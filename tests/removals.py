@@ -35,6 +35,7 @@ OWN = re.compile(
     | .*/evidence/[0-9]{{9,11}}\.warc
     | .*/\.(?:draft|probe|lafka\.json)-[^/]+
     | .*/[^/]+\.open                        # a WARC that is being written
+    | .*/__pycache__/[^/]+                  # byte code, which Python and pytest write at an import
     """,
     re.VERBOSE,
 )
