@@ -185,7 +185,8 @@ def test_a_page_that_is_read_when_the_crawl_stops_is_read_again(
     os.mkfifo(begun)
     monkeypatch.setenv(BEGUN, str(begun))
     settings = {"SPIDER_MODULES": "tests.crawls.standstill", "LAFKA_SHUTDOWN_TIMEOUT": 12}
-    with Crawl(archive, "-a", f"input={list_}", **settings) as going:
+    # The child that stands still is to be the crawl's own, which it ends, and no fork of a test's.
+    with Crawl(archive, "-a", f"input={list_}", fresh=True, **settings) as going:
         assert begun.read_bytes() == b"begun"
         going.interrupt()
         run = going.ended()
