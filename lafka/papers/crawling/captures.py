@@ -10,6 +10,7 @@ import logging
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
+from time import monotonic
 
 from scrapy.http import Response
 
@@ -97,6 +98,9 @@ CPU_SECONDS = 2
 LOOKED_INTO = 32 << 20
 """Bytes of the longest fut that is looked into; longer ones are scans, most often."""
 
+PAUSE = 60
+"""Seconds without a look after a child that could not begin: each try costs its start."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -110,6 +114,7 @@ class FutReaders(ThreadedChildren):
 
     def __init__(self) -> None:
         super().__init__("lafka-futs", MODULE, CHILDREN)
+        self._resting_until = 0.0
 
     async def look(self, capture: Capture, titles: tuple[str, ...]) -> Capture:
         """Return *capture*, a fut, with what its first pages say of a paper of one of *titles*.
@@ -135,8 +140,16 @@ class FutReaders(ThreadedChildren):
         assert payload is not None
         with Files() as files:
             data = b"".join(fut_in(files.stored(answer), payload))
-        found = self._children.ask("fut", {"titles": titles}, data, seconds=CPU_SECONDS)
-        return str(found)
+        return self._seen(titles, data)
+
+    def _seen(self, titles: tuple[str, ...], data: bytes) -> str:
+        if monotonic() < self._resting_until:
+            return ""
+        try:
+            return str(self._children.ask("fut", {"titles": titles}, data, seconds=CPU_SECONDS))
+        except MachineTrouble:
+            self._resting_until = monotonic() + PAUSE
+            raise
 
 
 _HOMES_MAX = 10_000

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from lafka.errors import Stopped
+from lafka.errors import MachineTrouble, Stopped
 from lafka.papers.crawling import captures
 from lafka.papers.crawling.captures import FutReaders
 from lafka.papers.origins import Origin
@@ -63,6 +63,21 @@ def test_a_look_that_is_given_up_says_so(readers):
     readers._ask = lambda *_: readers._children.ask("fut", {}, b"", seconds=1)
     with pytest.raises(Stopped):
         asyncio.run(readers.look(capture, (TITLE,)))
+
+
+def test_a_machine_that_begins_no_child_is_not_asked_for_each_fut(readers, monkeypatch):
+    asked, now = [], [0.0]
+
+    def refuse(*_, **__):
+        asked.append(now[0])
+        raise MachineTrouble("a child process", OSError(11, "Resource temporarily unavailable"))
+
+    monkeypatch.setattr(readers._children, "ask", refuse)
+    monkeypatch.setattr(captures, "monotonic", lambda: now[0])
+    for now[0] in (5.0, 30.0, 64.0, 65.0, 66.0):
+        with suppress(MachineTrouble):
+            assert readers._seen((TITLE,), PAPER) == ""
+    assert asked == [5.0, 65.0]
 
 
 FOUND = Origin(found_by="anchor", html_url="http://x.example/", html_date="2026-11-20T10:11:12Z")
