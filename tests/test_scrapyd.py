@@ -174,7 +174,7 @@ def base() -> Iterator[str]:
         yield base
 
 
-@pytest.mark.long("a job is a start from an egg; the short suite cancels one")
+@pytest.mark.long("a job is a start from an egg")
 def test_several_jobs_share_one_archive(deployed: Daemon, base: str, tmp_path: Path) -> None:
     _assert_egg_is_whole(deployed)
     lines = site.list_of(base).splitlines(keepends=True)
@@ -213,7 +213,7 @@ def test_several_jobs_share_one_archive(deployed: Daemon, base: str, tmp_path: P
     assert _asked(_lines(items)) == _asked(latest)  # scrapyd's own feed goes on beside ours
 
 
-@pytest.mark.long("a job is a start from an egg; the short suite cancels one")
+@pytest.mark.long("a job is a start from an egg")
 def test_jobs_fill_an_obi_store(deployed: Daemon, base: str, tmp_path: Path) -> None:
     """What RePEc's templates point at is asked for once; the next job finds nothing due."""
     home = Home(tmp_path / "archec", now=int(time.time()) - 9)
@@ -255,7 +255,7 @@ def held() -> Iterator[SmallSite]:
         yield site
 
 
-@pytest.mark.forms(count=1)
+@pytest.mark.long("an egg, a daemon and a job; signals to a crawl by hand are in the short suite")
 @pytest.mark.parametrize(("cancels", "seconds", "code"), [(1, 4, STOPPED), (2, 900, BROKEN_OFF)])
 def test_a_job_that_is_cancelled_frees_its_slot(
     deployed: Daemon, held: SmallSite, tmp_path: Path, cancels: int, seconds: int, code: int

@@ -83,7 +83,7 @@ def here(folder: Path, *args: str | Path, **env: str) -> subprocess.CompletedPro
     return called([sys.executable, "-m", "lafka", *args], folder, **path, **env)
 
 
-@pytest.mark.long("it makes a wheel; the short suite has the first evening with one")
+@pytest.mark.long("it makes a wheel; the short suite uses one in test_wheel")
 def test_a_wheel_in_a_fresh_environment_crawls_and_reads_in_an_empty_folder(bin_, empty, site):
     told = called([bin_ / "lafka", "--version"], empty)
     assert told.stdout.decode() == f"Lafka {lafka.__version__}, Scrapy {scrapy.__version__}\n"
@@ -102,7 +102,7 @@ def test_a_wheel_in_a_fresh_environment_crawls_and_reads_in_an_empty_folder(bin_
     assert sorted(path.name for path in empty.iterdir()) == ["archive", "list.tsv"]
 
 
-@pytest.mark.long("it makes a wheel; the short suite has the first evening with one")
+@pytest.mark.long("it makes a wheel; the short suite uses one in test_wheel")
 def test_the_demo_of_a_wheel_names_the_command(bin_, empty, tmp_path):
     done = called([bin_ / "lafka", "demo"], empty, TMPDIR=str(tmp_path))
     assert (done.returncode, done.stderr) == (0, b"")

@@ -1,9 +1,12 @@
-"""A first evening with an installed Lafka: 300 lines, five kinds of site, ten mistakes."""
+"""A first evening: 100 lines, or 300 with an installed Lafka, five kinds of site, ten mistakes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from tests import suites
 from tests.cli.test_entry import QUICK, bin_, called  # noqa: F401  a fixture
 from tests.sites.papers import BUSY, LOCKED, MAIN, OTHER, STILL, SmallSite, as_pdf, meta, page, pdf
 from tests.sites.papers import link as link_to
@@ -22,7 +25,7 @@ MISTAKES = {
     "{pid}\tC:\\papers\\a.pdf": "a file of one computer",
     "{pid}\tn/a": "an empty value written out",
 }
-GOOD = 291
+GOOD = suites.amount(91, 291)
 
 
 def served(site: SmallSite, number: int) -> str:
@@ -38,7 +41,16 @@ def served(site: SmallSite, number: int) -> str:
     return site.at(HOSTS[kind]) + path
 
 
-def test_a_first_evening(bin_: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_first_evening(programs: Path, tmp_path: Path) -> None:
+    evening(programs, tmp_path)
+
+
+@pytest.mark.long("it makes a wheel and an environment; the short suite has programs of its own")
+def test_a_first_evening_with_a_wheel(bin_: Path, tmp_path: Path) -> None:  # noqa: F811
+    evening(bin_, tmp_path)
+
+
+def evening(bin_: Path, tmp_path: Path) -> None:  # noqa: F811
     with SmallSite(HOSTS, 0) as site:
         lines = [f"RePEc:abc:wpaper:{n}\t{served(site, n)}" for n in range(GOOD)]
         for n, mistake in enumerate(MISTAKES, GOOD):

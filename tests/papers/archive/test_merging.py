@@ -27,6 +27,7 @@ from lafka.papers.archive.merging import (
     merge_papers,
 )
 from lafka.storage.locks import held
+from tests import suites
 from tests.faults.forks import in_child
 from tests.faults.storecalls import KINDS as KINDS_OF_CALLS
 from tests.faults.storecalls import Plan, Which
@@ -264,6 +265,7 @@ def test_a_paper_whose_first_commit_goes_on_in_a_live_source_is_left_to_the_next
 CHANGES = tuple(kind for kind in KINDS_OF_CALLS if kind not in ("open", "mkdir", "flock"))
 
 
+@pytest.mark.draws("of the calls")
 def test_a_merge_that_is_killed_at_any_call_goes_on() -> None:
     with quick_folder() as folder:
         each_kill(folder)
@@ -274,7 +276,7 @@ def each_kill(tmp_path: Path) -> None:
     undisturbed = tmp_path / "undisturbed"
     for source in sources:
         merge(source, undisturbed)
-    for at in itertools.count(1):
+    for at in itertools.count(1, suites.amount(3, 1)):
         target = tmp_path / f"killed{at}"
         Archive.create(target)
         plan = Plan(root=str(target), kill=Which(nth=at, kinds=CHANGES))

@@ -26,6 +26,7 @@ from lafka.papers.outcomes import Outcome
 from lafka.papers.walk import Capture, Trail
 from lafka.warc.format import codings, dates
 from lafka.warc.reading.volumes import Volume
+from tests import suites
 from tests.stores import (
     FUTLI,
     KINDS,
@@ -522,6 +523,7 @@ def test_two_recoveries_at_once(tmp_path: Path) -> None:
     assert len(cuts(archive)) == 64
 
 
+@pytest.mark.draws("fewer runs")
 def test_new_runs_beside_a_recovery(tmp_path: Path) -> None:
     """A recovery that takes a folder just made for a leftover does not harm the run in it."""
     root = tmp_path / "archive"
@@ -537,7 +539,7 @@ def test_new_runs_beside_a_recovery(tmp_path: Path) -> None:
     threads = [threading.Thread(target=keep_recovering) for _ in range(2)]
     for thread in threads:
         thread.start()
-    for n in range(20):
+    for n in range(suites.amount(6, 20)):
         RawLog(archive.root / "raw", run_named(n), config={}).close()
     done.set()
     for thread in threads:
