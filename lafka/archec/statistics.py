@@ -197,15 +197,13 @@ def is_live(obi: Obi, then: int) -> bool:
     return not (obi.soft and events[-1][0] == obi.noted)
 
 
-def known(records: Records, code: str, option: str = "--archive") -> str:
-    """The RePEc archive that *option* names, in lower case; none where *code* is empty.
+def check_archive(records: Records, code: str, option: str = "--archive") -> None:
+    """Refuse the RePEc archive *code* that *option* names where nothing of it was ever seen.
 
-    ``BadArgument`` where nothing of it was ever seen.
+    No archive is named where *code* is empty. ``BadArgument``.
     """
-    archive = code.lower()
-    if archive and not _is_known(records, archive):
+    if code and not _is_known(records, code.lower()):
         raise BadArgument(f"{option} {printable(code)}: the store has no template of that archive")
-    return archive
 
 
 def _is_known(records: Records, archive: str) -> bool:

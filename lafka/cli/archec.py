@@ -32,7 +32,7 @@ from lafka.archec.records.folding import told_of
 from lafka.archec.records.opening import anew, catch_up, differences, open_records
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.serve.queries import StoreHoldings, listed, the_id
-from lafka.archec.statistics import known
+from lafka.archec.statistics import check_archive
 from lafka.archec.store import tists
 from lafka.archec.store.folders import ObiStore
 from lafka.cli.base import GroupCommand, GroupVerb
@@ -93,7 +93,7 @@ def _list(opts: Namespace, settings: BaseSettings) -> int:
     event = next(name for name in ("found", "noted", "changed", "lost") if getattr(opts, name))
     begin, end = map(tists.parse, getattr(opts, event))
     with records_of(settings, store) as records:
-        known(records, opts.archive)
+        check_archive(records, opts.archive)
         for line in listed(store, records, event, begin, end):
             if _is_wanted(opts, line):
                 print(json.dumps(line))

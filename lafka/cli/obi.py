@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from lafka.archec.serve import queries
 from lafka.archec.serve.futlis import FutliChoice, FutliList, StoreFutliList, tsv
 from lafka.archec.serve.queries import ObiQuery
-from lafka.archec.statistics import known
+from lafka.archec.statistics import check_archive
 from lafka.archec.store import tists
 from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument, StorageTrouble
@@ -104,5 +104,5 @@ class FutlisCommand(ArchiveCommand):
             return
         at, store = tists.parse(opts.at) if opts.at else None, open_store(self.settings)
         with records_of(self.settings, store) as records:
-            known(records, opts.archive or "")
+            check_archive(records, opts.archive or "")
             yield StoreFutliList(store, records, choice, at)

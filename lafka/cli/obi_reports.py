@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lafka.archec.files.export import ExportChoice, export
-from lafka.archec.statistics import known
+from lafka.archec.statistics import check_archive
 from lafka.archec.store import tists
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.reports.obi_letters import archives_of, letter_of, write_letters
@@ -54,7 +54,7 @@ def report(opts: Namespace, settings: BaseSettings) -> int:
         raise BadArgument("--out is for --mail")
     asked = ObiReportOptions.of(opts)  # what is wrong is told before anything is read
     with records_of(settings, open_store(settings)) as records:
-        known(records, opts.archive)
+        check_archive(records, opts.archive)
         data = answer(records, asked)
     write_output(opts.output, [data])
     return 0
@@ -68,7 +68,7 @@ def _mail(opts: Namespace, settings: BaseSettings) -> int:
         raise BadArgument("--mail CODE prints one letter; --mail --out DIR writes all")
     with records_of(settings, open_store(settings)) as records:
         if code != "*":
-            known(records, opts.mail, "--mail")
+            check_archive(records, opts.mail, "--mail")
         if not opts.out:
             print(letter_of(records, code).text(), end="")
             return 0
@@ -102,7 +102,7 @@ def export_store(opts: Namespace, settings: BaseSettings) -> int:
     store, folder = open_store(settings), Path(opts.folder)
     try:
         with records_of(settings, store) as records:
-            known(records, opts.archive or "")
+            check_archive(records, opts.archive or "")
             make_folders(folder)
             done = export(store, records, folder, choice)
     except FileExistsError as error:
