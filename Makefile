@@ -13,8 +13,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 TESTS ?=
-# One more than there are cores: of a test that crawls, a third is waiting.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
+# Two more than there are cores: of a test that crawls, a third is waiting.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 2)')
 FAULTS ?= --write
 MUTANTS ?=
 BIN = $(VENV)/bin

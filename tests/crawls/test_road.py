@@ -17,7 +17,7 @@ from tests.sites.raw_bytes import server_context
 SETTINGS: dict[str, Any] = {
     "LAFKA_MAX_PAYLOAD": MAX_PAYLOAD,
     "LAFKA_LINKS_MAX": LINKS_MAX,
-    "LAFKA_STALL_TIMEOUT": 5,
+    "LAFKA_STALL_TIMEOUT": 3,
 }
 EXPECTED = ("neither PDF nor HTML", "Got data loss in http://127.0.0")
 FIELDS = ["pid", "futli", "outcome", "time", "futs", "splap", "candidates", "capped", "requests",
