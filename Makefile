@@ -2,6 +2,7 @@
 # make test   sets up and runs the short suite; TESTS=tests/papers for a room
 # make test-all  runs all tests: those that need a server, the long forms of faults, more examples
 # make test-beyond  runs what test-all has beyond test
+# make test-rare  runs what test-all leaves out: the forms of faults that take longest
 # make warc-wheel  builds the WARC library alone into dist/, and runs its tests against it
 # make try-docs  runs the shell lines of README, how-tos and tutorial with a wheel in an environment
 # make docs   builds the site over docs/ into build/site, with a search and an API reference
@@ -24,7 +25,7 @@ TESTED = $(VENV)/.tested
 DOCUMENTED = $(VENV)/.documented
 PIP = $(BIN)/python -m pip --disable-pip-version-check install --quiet --retries 8 --timeout 30
 
-.PHONY: demo docs drawings test test-all test-beyond try-docs warc-wheel services coverage lint types check format \
+.PHONY: demo docs drawings test test-all test-beyond test-rare try-docs warc-wheel services coverage lint types check format \
 	benchmarks faults mutants clean
 
 demo: $(COMPILED)
@@ -44,6 +45,9 @@ test-all: $(TESTED) $(COMPILED)
 
 test-beyond: $(TESTED) $(COMPILED)
 	$(BIN)/python -m pytest -n $(WORKERS) --suite beyond $(TESTS)
+
+test-rare: $(TESTED) $(COMPILED)
+	$(BIN)/python -m pytest -n $(WORKERS) --suite rare $(TESTS)
 
 try-docs: $(TESTED)
 	rm -rf build/try && $(PYTHON) -m venv build/try

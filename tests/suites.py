@@ -2,7 +2,8 @@
 
 The short suite has every behaviour, and of forms that only differ by a parameter a few. Those are
 drawn by a hash of the commit: the same in a checkout, others after the next commit. What is asked
-for alone, as ``tests/test_x.py::test_y[form]``, is not drawn from.
+for alone, as ``tests/test_x.py::test_y[form]``, is not drawn from. Of the forms that take longest
+``make test-all`` has some, too; those that it leaves out are the suite of ``make test-rare``.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from hypothesis import HealthCheck, settings
 from tests.starts import ROOT
 
 T = TypeVar("T")
-SHORT, ALL, BEYOND = SUITES = ("short", "all", "beyond")
+SHORT, ALL, BEYOND, RARE = SUITES = ("short", "all", "beyond", "rare")
 DRAWN = 20
 """Forms of each kind in the short suite; fewer where each form is a crawl of its own."""
-EXAMPLES = {SHORT: 25, ALL: 200, BEYOND: 200}
+EXAMPLES = {SHORT: 25, ALL: 200, BEYOND: 200, RARE: 200}
 """What hypothesis tries of a property."""
 SERVERS = {
     "broker": "Kafka", "kafka": "Kafka", "ingest": "Kafka", "postgres": "PostgreSQL",
@@ -57,13 +58,16 @@ def commit() -> str:
     return done.stdout.strip()
 
 
-def few(kind: str, forms: Iterable[T], count: int = DRAWN) -> list[T]:
-    """Draw *count* of the forms, as they are ordered; all of them in the long suites."""
+def few(kind: str, forms: Iterable[T], count: int = DRAWN, most: int | None = None) -> list[T]:
+    """Draw *count* of the forms, as they are ordered; *most* in the long suites, all in the rare
+    one.
+    """
     given = list(forms)
-    if _suite != SHORT or len(given) <= count:
+    wanted = {SHORT: count, RARE: None}.get(_suite, most)
+    if wanted is None or len(given) <= wanted:
         return given
     places = sorted(range(len(given)), key=lambda place: _lot(kind, str(given[place])))
-    return [given[place] for place in sorted(places[:count])]
+    return [given[place] for place in sorted(places[:wanted])]
 
 
 def amount(short: int, long: int) -> int:
@@ -81,18 +85,26 @@ def chosen(items: Sequence[pytest.Item]) -> list[pytest.Item]:
         names = {SERVERS[name] for name in getattr(item, "fixturenames", ()) if name in SERVERS}
         for name in sorted(names):
             item.add_marker(pytest.mark.server(name))
+    whole = _drawn([item for item in items if not item.get_closest_marker("rare")], "most")
     if _suite == ALL:
-        return list(items)
+        return [item for item in items if item in whole]
+    if _suite == RARE:
+        return [item for item in items if item not in whole or item.get_closest_marker("draws")]
     short = _short(items)
     if _suite == SHORT:
         return [item for item in items if item in short]
-    return [item for item in items if item not in short or _is_property(item)]
+    return [item for item in items if item in whole and (item not in short or _is_property(item))]
 
 
 def _short(items: Sequence[pytest.Item]) -> set[pytest.Item]:
-    usual = [item for item in items if not any(map(item.get_closest_marker, ("long", "server")))]
+    others = ("long", "rare", "server")
+    return _drawn([item for item in items if not any(map(item.get_closest_marker, others))])
+
+
+def _drawn(items: Sequence[pytest.Item], count: str = "count") -> set[pytest.Item]:
+    """*items* without those forms that are beyond what their mark has for *count*."""
     kinds: dict[str, list[pytest.Item]] = {}
-    for item in usual:
+    for item in items:
         if item.get_closest_marker("forms"):
             kinds.setdefault(item.nodeid.partition("[")[0], []).append(item)
     out: set[pytest.Item] = set()
@@ -100,8 +112,9 @@ def _short(items: Sequence[pytest.Item]) -> set[pytest.Item]:
         mark = forms[0].get_closest_marker("forms")
         assert mark
         by_lot = sorted(forms, key=lambda item: _lot(kind, item.nodeid))
-        out.update(by_lot[mark.kwargs.get("count", DRAWN) :])
-    return set(usual) - out
+        most = mark.kwargs.get(count, DRAWN if count == "count" else len(forms))
+        out.update(by_lot[most:])
+    return set(items) - out
 
 
 def _is_property(item: pytest.Item) -> bool:
@@ -128,4 +141,4 @@ def ordered(items: Sequence[pytest.Item], seed: int | None) -> list[pytest.Item]
 
 
 def _is_slow(item: pytest.Item) -> bool:
-    return any(map(item.get_closest_marker, ("slow", "long", "server")))
+    return any(map(item.get_closest_marker, ("slow", "long", "rare", "server")))

@@ -43,6 +43,7 @@ def begun(root: Path, verb: str, **how: int) -> subprocess.Popen[bytes]:
     )  # fmt: skip
 
 
+@pytest.mark.forms(count=2)
 @pytest.mark.parametrize("to_all", [True, False])
 @pytest.mark.parametrize("verb", ["verify", "rebuild"])
 def test_a_tick_of_ctrl_c_is_one_line(root: Path, verb: str, to_all: bool) -> None:
@@ -157,6 +158,7 @@ def test_a_disk_that_takes_no_output_is_told_once() -> None:
     assert done.stderr == b"scrapy verb: standard output: No space left on device\n"
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("verb", ["verify", "rebuild"])
 def test_a_command_ends_quietly_where_nobody_reads(root: Path, verb: str) -> None:
     for path in (root / "warc").rglob("*.warc"):

@@ -256,6 +256,7 @@ def held() -> Iterator[SmallSite]:
 
 
 @pytest.mark.long("an egg, a daemon and a job; signals to a crawl by hand are in the short suite")
+@pytest.mark.forms(most=1)
 @pytest.mark.parametrize(("cancels", "seconds", "code"), [(1, 4, STOPPED), (2, 900, BROKEN_OFF)])
 def test_a_job_that_is_cancelled_frees_its_slot(
     deployed: Daemon, held: SmallSite, tmp_path: Path, cancels: int, seconds: int, code: int

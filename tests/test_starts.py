@@ -36,6 +36,7 @@ def both(program: str, folder: Path, **how: object) -> list[subprocess.Completed
     return [run(line, **given) for run in (starts.run, subprocess.run)]
 
 
+@pytest.mark.forms(count=2)
 @pytest.mark.parametrize("how", [
     {}, {"input": "some lines\nof input\n"}, {"env": {**os.environ, "GIVEN": "1"}},
     {"start_new_session": True}, {"env": {**os.environ, "PYTHONWARNINGS": "error,ignore"}},
@@ -55,6 +56,7 @@ def test_what_is_not_caught_ends_a_fork_as_it_ends_a_process(tmp_path):
     assert (fork.returncode, fork.stderr) == (own.returncode, own.stderr) == (1, "a sentence\n")
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 def test_a_fork_is_a_child_that_signals_reach(tmp_path, number):
     (tmp_path / "program.py").write_text(WAITS)

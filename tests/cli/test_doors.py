@@ -73,7 +73,7 @@ DOORS: dict[str, Callable[[str, str], list[str]]] = {
 SOURCES = ["the environment", "scrapy.cfg", "code", "-s"]
 
 
-@pytest.mark.forms(count=4)
+@pytest.mark.forms(count=3, most=10)
 @pytest.mark.parametrize(("door", "source"), [*product(DOORS, SOURCES)])
 def test_a_setting_counts_by_each_door(tmp_path: Path, door: str, source: str) -> None:
     (tmp_path / "list.tsv").write_text("RePEc:aaa:bbbbbb:1\thttp://127.0.0.1:9/x.pdf\n", "utf-8")
@@ -105,7 +105,7 @@ WITHOUT = {
 """Doors by which no module of settings is named where no ``scrapy.cfg`` does."""
 
 
-@pytest.mark.forms(count=2)
+@pytest.mark.forms(count=1, most=3)
 @pytest.mark.parametrize(("door", "archive"), [*product(WITHOUT, ("", "by-hand"))])
 def test_a_folder_without_a_scrapy_cfg_is_no_wrong_door(
     tmp_path: Path, door: str, archive: str
@@ -132,7 +132,7 @@ def run(
     )  # fmt: skip
 
 
-@pytest.mark.forms(count=2)
+@pytest.mark.forms(count=2, most=4)
 @pytest.mark.parametrize(
     ("setting", "told"),
     [

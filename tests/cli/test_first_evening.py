@@ -45,7 +45,7 @@ def test_a_first_evening(programs: Path, tmp_path: Path) -> None:
     evening(programs, tmp_path)
 
 
-@pytest.mark.long("it makes a wheel and an environment; the short suite has programs of its own")
+@pytest.mark.rare("a wheel and its environment, which test_entry uses, too")
 def test_a_first_evening_with_a_wheel(bin_: Path, tmp_path: Path) -> None:  # noqa: F811
     evening(bin_, tmp_path)
 

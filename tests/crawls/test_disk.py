@@ -40,7 +40,7 @@ def assert_complete(archive: Path, site: SmallSite) -> None:
     }
 
 
-@pytest.mark.forms(count=1)
+@pytest.mark.forms(count=1, most=2)
 @pytest.mark.parametrize("kib", [0, 1, 24])
 def test_files_that_cannot_grow(site: SmallSite, tmp_path: Path, kib: int) -> None:
     archive, list_ = tmp_path / "a", tmp_path / "list.tsv"
@@ -94,7 +94,7 @@ cp -r $disk $disk.kept
 """
 
 
-@pytest.mark.forms(count=1)
+@pytest.mark.forms(count=1, most=1)
 @pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
 @pytest.mark.parametrize("size", ["60k", "120k"])
 def test_a_full_disk(site: SmallSite, tmp_path: Path, size: str) -> None:
@@ -118,7 +118,6 @@ def test_a_full_disk(site: SmallSite, tmp_path: Path, size: str) -> None:
     assert_complete(tmp_path / "disk.kept" / "a", site)
 
 
-@pytest.mark.long("the short suite has no /dev/null, which keeps them from it")
 def test_children_that_cannot_begin_stop_the_crawl_and_blame_no_site(
     site: SmallSite, tmp_path: Path
 ) -> None:

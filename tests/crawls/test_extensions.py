@@ -50,6 +50,7 @@ print(*sys.modules)
 """
 
 
+@pytest.mark.long("the short suite looks at a crawl")
 def test_to_look_at_the_list_imports_nothing_that_is_off() -> None:
     done = subprocess.run([sys.executable, "-c", START], capture_output=True, check=True, text=True)
     imported = set(done.stdout.split())

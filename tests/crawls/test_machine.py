@@ -64,7 +64,8 @@ def assert_nobody_blamed(site: SmallSite, archive: Path) -> None:
     assert_complete(archive, site)
 
 
-@pytest.mark.forms(count=1)
+@pytest.mark.long("the short suite has too little memory")
+@pytest.mark.forms(most=1)
 @pytest.mark.parametrize("kib", [400_000, 700_000])
 def test_little_memory_is_lived_with(site: SmallSite, tmp_path: Path, kib: int) -> None:
     run = limited(site, tmp_path, f"ulimit -v {kib}")
@@ -97,7 +98,7 @@ def test_too_few_processes_are_found_at_the_start(site: SmallSite, tmp_path: Pat
     assert_nobody_blamed(site, tmp_path / "a")
 
 
-@pytest.mark.forms(count=1)
+@pytest.mark.forms(count=1, most=2)
 @pytest.mark.parametrize(
     ("which", "left", "what"),
     [
@@ -141,7 +142,7 @@ MOUNTS = {
 }
 
 
-@pytest.mark.long("the short suite has no /dev/null at the start")
+@pytest.mark.rare("a machine that changes in the middle; others have no /dev/null at the start")
 @pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
 @pytest.mark.parametrize("gone", MOUNTS)
 def test_what_is_mounted_over_in_the_middle(site: SmallSite, tmp_path: Path, gone: str) -> None:
@@ -208,6 +209,7 @@ def test_names_that_cannot_be_looked_up_any_more(tmp_path: Path) -> None:
     assert {url for _, url, _ in futs(archive)} == set(urls)
 
 
+@pytest.mark.long("the short suite has a crawl whose child cannot begin")
 @pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
 def test_no_dev_null(site: SmallSite, tmp_path: Path) -> None:
     limit = WITHOUT_NULL.format(dev=tmp_path / "dev")
@@ -216,7 +218,7 @@ def test_no_dev_null(site: SmallSite, tmp_path: Path) -> None:
     assert_nobody_blamed(site, tmp_path / "a")
 
 
-@pytest.mark.long("the short suite has no /dev/null")
+@pytest.mark.long("the short suite has other limits")
 @pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
 def test_no_proc_and_no_temporary_folder_are_lived_with(site: SmallSite, tmp_path: Path) -> None:
     gone = "mount -t tmpfs none /proc && mount -t tmpfs -o ro none /var/tmp"

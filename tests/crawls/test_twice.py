@@ -78,7 +78,7 @@ KINDS = (
 )
 
 
-LONG = pytest.mark.long("a crawl of 2,000 papers")
+RARE = pytest.mark.rare("a crawl of 2,000 papers")
 
 
 def host_of(number: int) -> str:
@@ -186,7 +186,7 @@ class Crawled:
 
 @pytest.fixture(
     scope="module",
-    params=[(len(KINDS), 6), pytest.param((100, 20), marks=LONG)],
+    params=[(len(KINDS), 6), pytest.param((100, 20), marks=RARE)],
     ids=["each-kind", "hundred-hosts"],
 )
 def crawled(

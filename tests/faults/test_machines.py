@@ -19,6 +19,7 @@ def servers() -> Iterator[Servers]:
         yield servers
 
 
+@pytest.mark.rare("each of its disturbances alone is in the long suite")
 @pytest.mark.server("Kafka and PostgreSQL")
 def test_a_fleet_whose_workers_are_killed_stopped_added_and_lost_has_each_line_once(
     servers: Servers, tmp_path: Path

@@ -614,7 +614,7 @@ def test_bombs_of_open_trails_cost_a_start_no_more_than_its_spare(
     assert problems(store.root) == []
 
 
-@pytest.mark.long("five million members of gzip")
+@pytest.mark.rare("five million members of gzip")
 def test_codings_that_make_nothing_in_the_end_cost_no_more(
     store: Store, decoded: list[int]
 ) -> None:

@@ -104,6 +104,7 @@ def test_nasty_bytes(body):
     all_of(Page(URL, body))
 
 
+@pytest.mark.long("the short suite has a PDF behind ten thousand")
 def test_a_hundred_thousand_links():
     links = b"".join(b"<a href='/n/%d'>word</a>" % n for n in range(100_000))
     found = all_of(Page(URL, b"<a href='/5512.pdf'>PDF</a>" + links))
@@ -111,7 +112,7 @@ def test_a_hundred_thousand_links():
     assert len(found) == MAX_ELEMENTS
 
 
-@pytest.mark.long("the short suite has as many that say nothing")
+@pytest.mark.long("the short suite has ten thousand that say nothing")
 def test_a_hundred_thousand_links_that_say_pdf():
     links = b"".join(b"<a href='/n/%d.pdf'>PDF</a>" % n for n in range(100_000))
     found = find(Page(URL, links))
