@@ -326,7 +326,7 @@ def test_an_append_cut_anywhere_loses_nothing(store: Store, form: str) -> None:
     torn = Torn.of(store, new=form != "old")
     ends = boundaries(store.warc())
     # LAFKA_CUT_STEP=1 tries every byte.
-    step = int(os.environ.get("LAFKA_CUT_STEP", 997))
+    step = int(os.environ.get("LAFKA_CUT_STEP", "997"))
     for place in suites.few("cuts", torn.places(step), 40):
         torn.put_back(torn.warc[:place], draft=form == "draft")
         whole = max(end for end in ends if end <= place)
