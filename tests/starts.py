@@ -1,4 +1,4 @@
-"""``python -m scrapy``, ``lafka`` or a module of tests, without the second that a start costs.
+"""``python -m scrapy``, ``lafka``, a module of tests or ``python -c``, without a start's second.
 
 ``Popen`` and ``run`` are those of ``subprocess``, but that such a line, or one that starts a child
 of ``storage.children``, becomes a fork of a process that has imported what commands need
@@ -94,6 +94,8 @@ class Popen(subprocess.Popen):
         }  # fmt: skip
         if args[:3] == _CHILD:
             asked |= {"path": json.loads(args[3]), "serves": args[4]}
+        elif args[1] == "-c":
+            asked |= {"argv": ["-c", *args[3:]], "code": args[2]}
         else:
             asked |= {"argv": [_file_of(args[2]), *args[3:]], "module": args[2]}
         wanted = zip((p2cread, c2pwrite, errwrite), (0, 1, 2), strict=True)
@@ -140,7 +142,7 @@ def _can_fork(args: list[str], env: Mapping[str, str]) -> bool:
     if sys.platform != "linux" or len(args) < 3 or args[0] != sys.executable:
         return False
     ours = args[1] == "-m" and (args[2] in NAMES or args[2].startswith("tests."))
-    return (ours or args[:3] == _CHILD) and _at_start(env) == _server().environment
+    return (ours or args[1] == "-c") and _at_start(env) == _server().environment
 
 
 def _file_of(module: str) -> str:

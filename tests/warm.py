@@ -165,6 +165,9 @@ def become(asked: dict[str, Any], files: list[int], server: starts._Server) -> N
         module, name, data = before
         getattr(import_module(module), name)(data)
     sys.argv = asked["argv"]
+    if "code" in asked:
+        exec(compile(asked["code"], "<string>", "exec"), {"__name__": "__main__"})
+        sys.exit()
     if asked["attended"] and not (asked["argv"][0].endswith("scrapy") and _in_a_project()):
         sys.exit(import_module("lafka.__main__").main())  # as the script that an install makes
     runpy.run_module(asked["module"], run_name="__main__", alter_sys=True)

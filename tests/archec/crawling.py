@@ -1,4 +1,4 @@
-"""Real ``scrapy crawl fobi`` in its own process, over a home with RePEc data by hand."""
+"""Real ``lafka crawl fobi`` in its own process, over a home with RePEc data by hand."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def command(home: Home, *arguments: str, **settings: Any) -> list[str]:
     given = EVERY_RUN | {"LAFKA_OBJECT_STORE": home.archive} | settings
     if home.database:
         given["LAFKA_CACHING_DATABASE"] = home.database
-    return scrapy(("crawl", "fobi"), arguments, given)
+    return scrapy(("crawl", "fobi"), arguments, given, program="lafka")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ def sound(home: Home) -> None:
     assert found == []
     assert list((home.archive / "raw").iterdir()) == []
     for path in sorted((home.archive / "evidence").glob("*.warc")):
-        done = starts.verb("scrapy", "warc", "check", path)
+        done = starts.verb("lafka", "warc", "check", path)
         assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -33,7 +33,7 @@ class Operator:
         (home.root / "scrapy.cfg").write_text(f"{text}object_store = archive\n")
 
     def gives(self, *args: str | Path) -> subprocess.CompletedProcess[str]:
-        return starts.verb("scrapy", *args, folder=self.home.root)
+        return starts.verb("lafka", *args, folder=self.home.root)
 
     def gets(self, *args: str | Path) -> str:
         done = self.gives(*args)
@@ -48,7 +48,7 @@ class Operator:
         done = self.gives(*args)
         told = [line for line in done.stderr.splitlines() if not line.startswith("store: ")]
         assert (done.returncode, len(told), done.stdout) == (code, 1, ""), done.stderr
-        assert told[0].startswith("scrapy ")
+        assert told[0].startswith("lafka ")
         return told[0]
 
 

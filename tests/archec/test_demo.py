@@ -1,21 +1,35 @@
-"""``scrapy demo --archec``: RePEc data through three runs, served, and pulled."""
+"""``lafka demo --archec``: RePEc data through three runs, served, and pulled."""
 
 from __future__ import annotations
 
 import csv
 import re
+import subprocess
+import tempfile
+from argparse import Namespace
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from lafka.archec.checking import check_store
+from lafka.cli import running
+from lafka.cli.demo import repec
 from lafka.papers.archive.archives import Archive
 from lafka.papers.checking import Verifier
 from tests import starts
 
 
-def test_the_example_goes_its_whole_way(tmp_path: Path) -> None:
-    done = starts.verb("lafka", "demo", "--archec", folder=tmp_path, TMPDIR=str(tmp_path))
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    said = done.stdout
+def test_the_example_goes_its_whole_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forks = {**vars(subprocess), "Popen": starts.Popen, "run": starts.run}
+    monkeypatch.setattr(repec, "subprocess", SimpleNamespace(**forks))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    command = running.command("demo")
+    command.run([], Namespace(archec=True, filesets=False))
+    said, wrong = capsys.readouterr()
+    assert (command.exitcode, wrong) == (0, "")
     assert [said.count(f"\nRun {n}. ") for n in (1, 2, 3)] == [1, 1, 1]
     assert said.count('"e": "appearance"') == said.count('"e": "change"') == 2
     lost = re.findall(r'"e": "deletion", "id": "([^"]*)"', said)

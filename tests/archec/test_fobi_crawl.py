@@ -1,4 +1,4 @@
-"""A real ``scrapy crawl fobi`` over a site that changes: what is told is what was made."""
+"""A real ``lafka crawl fobi`` over a site that changes: what is told is what was made."""
 
 from __future__ import annotations
 
@@ -184,11 +184,9 @@ def test_the_history_that_is_told_is_the_one_that_was_made(home):
         assert len(everything["noted"]) == sum(
             event != "deletion" for events in made.values() for event, _ in events
         )
-        done = starts.run(
-            [sys.executable, "-m", "scrapy", "obi", "--versions", url["b.pdf"], "-s",
-             f"LAFKA_OBJECT_STORE={home.archive}"], cwd=ROOT, capture_output=True, text=True,
-            check=True,
-        )  # fmt: skip
+        done = starts.verb(
+            "lafka", "obi", "--versions", url["b.pdf"], "-s", f"LAFKA_OBJECT_STORE={home.archive}"
+        )
         said = [json.loads(line)["e"] for line in done.stdout.splitlines()]
         assert said == ["appearance", "change", "deletion"]
 
@@ -344,7 +342,7 @@ def test_a_second_run_at_once_is_refused_and_arguments_are_checked(home):
         refused = crawl(home, expected=2)
     finally:
         os.close(lock)
-    assert refused.run.log.splitlines()[-1].startswith("scrapy crawl: ")
+    assert refused.run.log.splitlines()[-1].startswith("lafka crawl: ")
     assert f"held by process {os.getpid()} on " in refused.run.log
     for arguments, sentence in (
         (("-a", "input=x"), "unknown argument 'input'; the spider's arguments are due, "),
@@ -367,9 +365,7 @@ def test_recover_takes_up_what_a_killed_crawl_left(home):
             assert site.paused.wait(LIMIT)
             process.kill()
         site.resume()
-        done = starts.verb(
-            "scrapy", "archec", "recover", "-s", f"LAFKA_OBJECT_STORE={home.archive}"
-        )
+        done = starts.verb("lafka", "archec", "recover", "-s", f"LAFKA_OBJECT_STORE={home.archive}")
     assert done.returncode == 0, done.stderr
     assert "gatherings ended" in done.stdout
     assert len(told(fobi_lines(home))) >= 3

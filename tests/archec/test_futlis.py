@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import tarfile
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from tests.crawls.running import check, crawl, futs, outcomes
 from tests.sites.hosts import Answer, hosts
 from tests.stores import pdf
 
-ROOT = Path(__file__).parents[2]
 CODES = Path(__file__).parent / "redif" / "codes"
 
 
@@ -196,20 +194,16 @@ def test_a_spool_says_it_where_there_is_no_room() -> None:
         made.execute("SELECT data FROM held")
 
 
-def scrapy(*args: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    return starts.verb("scrapy", *args, folder=cwd, LC_ALL="C", PYTHONUTF8="0")
-
-
 def test_the_command_prints_the_list_and_tells_what_it_left_out(data: Path, tmp_path: Path) -> None:
-    done = scrapy("futlis", str(data))
+    done = starts.verb("scrapy", "futlis", data, LC_ALL="C", PYTHONUTF8="0")
     assert done.returncode == 0, done.stderr
     table = [tuple(line.split("\t")) for line in done.stdout.splitlines()]
     assert table == [("pid", "futli", "restriction", "title"), *EXPECTED]
     assert json.loads(done.stderr) == {"templates": 5, "lines": 8, "restricted": 1}
     output = tmp_path / "list.tsv"
     packed = tarball(data)
-    done = scrapy(
-        "futlis", "-f", str(packed), "--archive", "ZZZ", "--type", "article", "-o", str(output)
+    done = starts.verb(
+        "lafka", "futlis", "-f", packed, "--archive", "ZZZ", "--type", "article", "-o", output
     )
     assert (done.returncode, done.stdout) == (0, "")
     assert output.read_text() == (
@@ -228,7 +222,7 @@ def test_the_command_says_in_one_sentence_what_is_wrong(data: Path, tmp_path: Pa
         ((str(data), "-o", str(tmp_path / "no" / "list.tsv")), 2, "no/list.tsv"),
         (("-f", str(torn)), 3, "data.tar: truncated: "),
     ]:
-        done = scrapy("futlis", *args)
+        done = starts.verb("lafka", "futlis", *args)
         assert (done.returncode, done.stderr.count("Traceback")) == (code, 0), done.stderr
         assert said in done.stderr
 
@@ -239,7 +233,7 @@ def test_futlis_of_a_folder_end_as_paper_warcs(tmp_path: Path) -> None:
         host
     ]:
         text = paper("1", f"{host.url}/1.pdf") + paper("2", f"{host.url}/2.pdf", Restriction="ask")
-        listed = scrapy("futlis", str(data_folder(tmp_path, {"abc/wpaper/1.rdf": text})))
+        listed = starts.verb("lafka", "futlis", data_folder(tmp_path, {"abc/wpaper/1.rdf": text}))
         archive = tmp_path / "archive"
         run = crawl(archive, "-", stdin=listed.stdout)
     assert (run.code, run.troubles()) == (0, [])

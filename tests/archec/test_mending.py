@@ -19,6 +19,7 @@ from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import kept_aside
 from lafka.errors import BadJournal
 from lafka.storage.drafts import NO_CHAIN, chained_lines
+from tests import suites
 from tests.archec.fobis import gather
 from tests.archec.stores import DAY, START, Home, template, unchain
 from tests.archec.test_commands import Operator
@@ -66,13 +67,14 @@ def test_a_sound_store_is_left_as_it_is(home):
     assert journals(home) == before
 
 
+@pytest.mark.draws("of the bytes of a journal")
 @pytest.mark.parametrize("value", [b"|", b"\n", b"\r", b"\xff", b"0"])
 @pytest.mark.parametrize("tist", [START, FOBIS])
 def test_one_byte_in_a_line_is_found_by_the_chain(home, tist, value):
     before = journals(home)
     path = home.journal_path(tist)
     chance = random.Random(tist)
-    for _ in range(6):
+    for _ in range(suites.amount(2, 6)):
         place = chance.randrange(len(before[path.name]))
         damaged = byte(place, value)(before[path.name])
         if damaged == before[path.name]:

@@ -59,12 +59,13 @@ def command(archive: Path, *arguments: str, **settings: Any) -> list[str]:
 
 
 def scrapy(
-    words: Sequence[str], arguments: Sequence[str], settings: Mapping[str, Any]
-) -> list[str]:
-    """A command line of Scrapy's; *settings* are added to ``SETTINGS``."""
+    words: Sequence[str], arguments: Sequence[str], settings: Mapping[str, Any], *,
+    program: str = "scrapy",
+) -> list[str]:  # fmt: skip
+    """A command line of Scrapy's, or of ``lafka``; *settings* are added to ``SETTINGS``."""
     given = {**SETTINGS, **settings}
     named = [part for name, value in given.items() for part in ("-s", f"{name}={value}")]
-    return [sys.executable, "-m", "scrapy", *words, *named, *arguments]
+    return [sys.executable, "-m", program, *words, *named, *arguments]
 
 
 class Crawl:

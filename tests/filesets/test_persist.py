@@ -1,4 +1,4 @@
-"""``scrapy persist`` as an operator gives it."""
+"""``lafka persist`` as an operator gives it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def postgres() -> Iterator[Postgres]:
 def persist(
     root: Path, *args: str | Path, stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "scrapy", "persist", *map(str, args)]
+    command = [sys.executable, "-m", "lafka", "persist", *map(str, args)]
     archive = ["-s", f"LAFKA_ARCHIVE={root}"]
     return starts.run([*command, *archive], cwd=ROOT, input=stdin, capture_output=True, check=False)
 

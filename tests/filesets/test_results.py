@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -105,10 +106,15 @@ def result_of(strategy: IngestStrategy = IngestStrategy.WEB_FILE, **values: Any)
     )
 
 
+@cache
+def schema(name: str) -> Draft202012Validator:
+    found = json.loads((SCHEMAS / f"{name}.json").read_text("utf-8"))
+    Draft202012Validator.check_schema(found)
+    return Draft202012Validator(found)
+
+
 def valid(name: str, value: Any) -> None:
-    schema = json.loads((SCHEMAS / f"{name}.json").read_text("utf-8"))
-    Draft202012Validator.check_schema(schema)
-    Draft202012Validator(schema).validate(json.loads(json.dumps(value)))
+    schema(name).validate(json.loads(json.dumps(value)))
 
 
 @pytest.mark.parametrize("strategy", list(IngestStrategy))

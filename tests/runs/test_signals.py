@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from lafka.runs.exits import BROKEN_OFF, STOPPED
+from tests import starts
 from tests.waiting import LIMIT
 
 NUMBERS = [signal.SIGINT, signal.SIGTERM]
@@ -75,7 +76,7 @@ sys.exit(subprocess.call([sys.executable, "-c", code]))
 
 @contextmanager
 def going(script: str, seconds: float = 30) -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen(
+    with starts.Popen(
         [sys.executable, "-c", BEGIN + script, str(seconds)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

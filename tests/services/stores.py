@@ -6,10 +6,12 @@ import json
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import boto3
+import botocore.session
 from moto.server import ThreadedMotoServer
 
 from lafka.filesets.targets.s3 import BucketPlace, Keys, S3Target
@@ -58,6 +60,10 @@ class Store:
             "LAFKA_TOKENS": tokens,
             "AWS_ENDPOINT_URL": self.endpoint,
         }
+
+
+# What services are like is read once, not for each client.
+botocore.session.create_loader = cache(botocore.session.create_loader)
 
 
 @contextmanager

@@ -20,6 +20,8 @@ from tests.faults.disks import DROPPED, Disk, Tree, cuts, put
 from tests.faults.storecalls import Call, Site, Which
 
 SYNCS = ("fsync", "fdatasync", "left out")
+Line = tuple[str, bytes]
+"""The path of a journal, and a line of it."""
 Prepare = Callable[[Path], tuple[Ordeal, int]]
 """Makes an ordeal before a run that is to lose its power, and says in which phase it is."""
 
@@ -90,12 +92,16 @@ def cut(
         run = ordeal.run(ordeal.plan(data=True, without=without))
         assert run.code == 0, run.said
         troubles: list[str] = []
-        wanted = _moments(run.calls, rng, points)
+        wanted, judged = _moments(run.calls, rng, points), set[object]()
         for place, call in enumerate(run.calls):
             disk.do(call)
             if place in wanted:
-                durable = disk.tree({}, DROPPED)
+                durable = _lines(disk.tree({}, DROPPED))
                 for tree in cuts(disk, rng, most=most):
+                    case = frozenset(tree.items()), frozenset(durable)
+                    if case in judged:
+                        continue
+                    judged.add(case)
                     found = _after(tree, durable, ordeal, phase)
                     troubles += [f"power cut after {call}: {trouble}" for trouble in found]
                     if troubles and without is not None:
@@ -121,22 +127,21 @@ def _moments(calls: Sequence[Call], rng: random.Random, points: int) -> set[int]
     return {*chosen, len(calls) - 1, *rng.sample(range(len(calls)), points - len(chosen))}
 
 
-def _after(tree: Tree, durable: Tree, before: Ordeal, phase: int) -> list[str]:
-    """What is wrong in *tree* by what was *durable*, and when the run is begun again."""
+def _after(tree: Tree, durable: set[Line], before: Ordeal, phase: int) -> list[str]:
+    """What is wrong in *tree* by the lines that were *durable*, and when the run is begun again."""
     with ordeals.folder() as root:
         again = type(before)(root, runs=before.runs)
         archive = again.home.archive
         archive.mkdir(parents=True)
         put(tree, archive)
         again.put(phase)
-        lines = _lines(durable)
-        found = [f"gone from its journal: {line}" for line in lines - _lines(tree)]
+        found = [f"gone from its journal: {line}" for line in durable - _lines(tree)]
         again.troubles += found + again.moment()
         again.finish(phase)
         return again.troubles
 
 
-def _lines(tree: Tree) -> set[tuple[str, bytes]]:
+def _lines(tree: Tree) -> set[Line]:
     """Lines of journals that are there for good, by the names that are."""
     return {
         (path, line)

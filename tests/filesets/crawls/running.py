@@ -1,4 +1,4 @@
-"""A real ``scrapy crawl fileset`` in its own process, and what it left behind."""
+"""A real ``lafka crawl fileset`` in its own process, and what it left behind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.sites.platforms import PlatformSite
 
 def command(archive: Path, *arguments: str, verb: str = "crawl", **settings: Any) -> list[str]:
     words = ["crawl", "fileset"] if verb == "crawl" else [verb]
-    return scrapy(words, arguments, {"LAFKA_ARCHIVE": archive} | settings)
+    return scrapy(words, arguments, {"LAFKA_ARCHIVE": archive} | settings, program="lafka")
 
 
 class FilesetCrawl(Crawl):

@@ -1,24 +1,18 @@
-"""``scrapy demo --filesets``: one dataset of each platform, offline, to reading a file back."""
+"""``lafka demo --filesets``: one dataset of each platform, offline, to reading a file back."""
 
 from __future__ import annotations
 
 import re
 import shutil
-import sys
 from pathlib import Path
 
 from lafka.cli.demo.platforms import PLATFORMS, TABLE
 from tests import starts
-from tests.crawls.running import ROOT
 from tests.waiting import LIMIT
 
 
 def test_the_demo_archives_a_dataset_of_each_platform(tmp_path):
-    done = starts.run(
-        [sys.executable, "-m", "scrapy", "demo", "--filesets"],
-        cwd=ROOT, capture_output=True, text=True, timeout=LIMIT, check=False,
-        env={"TMPDIR": str(tmp_path), "PATH": "/usr/bin:/bin"},
-    )  # fmt: skip
+    done = starts.verb("lafka", "demo", "--filesets", timeout=LIMIT, TMPDIR=str(tmp_path))
     assert done.returncode == 0, done.stderr
     told = re.findall(r"^  (success\S*) +(\S*) +https://", done.stdout, re.MULTILINE)
     assert sorted(status for status, _ in told if _) == ["success"] * 3 + ["success-file"] * 2

@@ -7,7 +7,9 @@ import hashlib
 import json
 from pathlib import Path
 
-from tests import waiting
+import pytest
+
+from tests import suites, waiting
 from tests.filesets.crawls.running import (
     FilesetCrawl,
     crawl,
@@ -200,12 +202,14 @@ def test_a_file_larger_than_its_memory_streams_past_it(tmp_path, site):
     assert sum(path.stat().st_size for path in archive.rglob("*.warc")) < 1 << 20
 
 
+@pytest.mark.draws("of the bits of files")
 def test_a_flipped_bit_is_healed_by_a_refresh(tmp_path, site, archive):
-    """Twenty bits of files in items and twenty of files in WARCs, each of another dataset."""
-    body, flips = BIG[:1000], [step * 997 // 19 for step in range(20)]
+    """Bits of files in items and as many of files in WARCs, each of another dataset."""
+    body, count = BIG[:1000], suites.amount(5, 20)
+    flips = [step * 997 // (count - 1) for step in range(count)]
     urls = [
         site.play(platform, played(("a.bin", body), ("b", b"b"), number=1000 + number))
-        for number in range(20)
+        for number in range(count)
         for platform in ("archiveorg", "zenodo")
     ]
     asked = requests_file(tmp_path, *urls)
@@ -215,17 +219,17 @@ def test_a_flipped_bit_is_healed_by_a_refresh(tmp_path, site, archive):
         for platform in ("archiveorg", "zenodo"):
             flip_bit(archive, platform, 1000 + number, flip)
     rotten = sum(data != whole[key] for key, data in held(archive).items())
-    assert rotten == 40
+    assert rotten == 2 * count
     site.forget()
     crawled(archive, site, asked, "-a", "refresh=all")
-    assert len(site.file_requests()) == 80
+    assert len(site.file_requests()) == 4 * count
     site.forget()
     crawled(archive, site, asked)
     assert site.seen == []
     assert {result["status"] for result in results(archive)[1]} == {"success"}
     assert held(archive) == whole
     aside = list((archive / "items").rglob("*.mismatch"))
-    assert len(aside) == 20
+    assert len(aside) == count
     assert all(path.read_bytes() != body for path in aside)
     assert not [name for name in items(archive) if ".part-" in name]
 
