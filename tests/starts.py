@@ -139,7 +139,7 @@ def verb(
 
 def _can_fork(args: list[str], env: Mapping[str, str]) -> bool:
     """Whether a fork is as good as a start of its own."""
-    if sys.platform != "linux" or len(args) < 3 or args[0] != sys.executable:
+    if sys.platform != "linux" or len(args) < 3 or args[0] != _CHILD[0]:
         return False
     ours = args[1] == "-m" and (args[2] in NAMES or args[2].startswith("tests."))
     return (ours or args[1] == "-c") and _at_start(env) == _server().environment

@@ -93,6 +93,7 @@ EDITS: dict[str, tuple[int, str, str]] = {
 }
 
 
+@pytest.mark.forms
 @pytest.mark.parametrize(("tist", "old", "new"), EDITS.values(), ids=EDITS)
 @pytest.mark.parametrize("fold", [Home.tobi, rebuild, rebuild_from_files])
 def test_edits_of_the_same_length_are_seen_before_and_after_a_rebuild(home, tist, old, new, fold):

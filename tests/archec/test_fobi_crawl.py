@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import subprocess
-import sys
 import time
 from collections import defaultdict
 from pathlib import Path

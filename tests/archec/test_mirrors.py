@@ -138,6 +138,7 @@ def lost(home: Home) -> list[str]:
     return [str(one["id"]) for one in home.walk() if one["lost"]]
 
 
+@pytest.mark.forms
 @pytest.mark.parametrize("breaking", BREAKS.values(), ids=BREAKS)
 def test_a_broken_mirror_loses_nothing_and_is_told(home: Home, breaking: Break) -> None:
     breaking(home)
@@ -162,6 +163,7 @@ def test_a_file_that_is_cut_within_a_handle_loses_nothing(home: Home) -> None:
     assert lost(home) == ["RePEc:abc:wpape"]
 
 
+@pytest.mark.forms(count=3)
 @pytest.mark.parametrize("tenth", range(1, 10))
 def test_a_file_that_is_cut_loses_nothing(home: Home, tenth: int) -> None:
     becomes(WHOLE[: len(WHOLE) * tenth // 10], LONG)(home)
@@ -173,6 +175,7 @@ def test_a_file_that_is_cut_loses_nothing(home: Home, tenth: int) -> None:
     assert {*lost(home)} & HANDLES == set()
 
 
+@pytest.mark.forms(count=3)
 @pytest.mark.parametrize("tenth", range(1, 10))
 def test_a_tarball_that_is_cut_loses_nothing(home: Home, tmp_path: Path, tenth: int) -> None:
     tarball = tmp_path / "2012-11-20.tar.gz"

@@ -116,6 +116,7 @@ class Data:
         home.put({name: "".join(parts) + END for name, parts in self.files.items()})
 
 
+@pytest.mark.forms(count=4)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_with_and_without_the_cache_a_history_is_the_same(tmp_path, looked, seed):
     chance = random.Random(seed)

@@ -46,7 +46,7 @@ def everything(source: RedifSource) -> list[tuple[str, str, int, bytes]]:
 
 
 def whole(file: sources.SourceFile) -> bytes:
-    return b"".join(iter(lambda: file.read(7), b""))
+    return b"".join(iter(lambda: file.read(97), b""))
 
 
 def what_is_there(source: RedifSource) -> tuple[list[tuple[str, bytes]], list[str]]:

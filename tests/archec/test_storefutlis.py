@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.archec.gather.tobis import Clocks
@@ -70,7 +70,6 @@ TEXTS = st.dictionaries(
 
 
 @given(TEXTS, st.permutations(PLACES), st.booleans())
-@settings(max_examples=40)
 def test_of_several_templates_of_a_handle_store_and_list_keep_the_same(
     files: dict[str, list[tuple[int, str]]], order: list[str], is_tarball: bool
 ) -> None:

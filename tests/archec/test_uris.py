@@ -198,7 +198,7 @@ def test_the_normal_form_is_what_scrapy_puts_on_the_wire(tmp_path) -> None:
             "    name = 'asking'\n"
             f"    start_urls = {asked!r}\n"
             "    custom_settings = {'ROBOTSTXT_OBEY': False, 'CONCURRENT_REQUESTS': 1,\n"
-            "        'TELNETCONSOLE_ENABLED': False, 'LOG_LEVEL': 'ERROR'}\n"
+            "        'EXTENSIONS_BASE': {}, 'LOG_LEVEL': 'ERROR'}\n"
             "    def parse(self, response): pass\n"
         )
         done = starts.verb("scrapy", "runspider", spider, folder=tmp_path)

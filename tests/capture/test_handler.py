@@ -14,7 +14,6 @@ import os
 import random
 import socket
 import ssl
-import subprocess
 import sys
 from dataclasses import astuple, dataclass, field
 from datetime import UTC, datetime
@@ -46,6 +45,7 @@ from lafka.capture.recording import (
     Tap,
 )
 from lafka.errors import StorageTrouble
+from tests import starts
 from tests.sites.raw_bytes import Answer, RawSite, server_context
 from tests.waiting import LIMIT
 
@@ -437,21 +437,18 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
                 [asked(http.url, "pdf", CASES["pdf"])],
             ),
         }
-        crawl = subprocess.run(
-            [
-                sys.executable,
-                "-W",
-                "error::DeprecationWarning:lafka",
-                "-m",
-                "tests.capture.test_handler",
-            ],
+        crawl = starts.run(
+            [sys.executable, "-m", "tests.capture.test_handler"],
             input=json.dumps(groups),
             capture_output=True,
             text=True,
             cwd=Path(__file__).parents[2],
-            env={**os.environ, "SSL_CERT_FILE": str(trusted_folder / "site.pem")},
+            env={
+                **os.environ,
+                "PYTHONWARNINGS": "error::DeprecationWarning:lafka",
+                "SSL_CERT_FILE": str(trusted_folder / "site.pem"),
+            },
             timeout=LIMIT,
-            check=False,
         )
     assert crawl.returncode == 0, crawl.stderr
     found: dict[str, Any] = {"log": crawl.stderr, "spool": spool}
@@ -750,7 +747,7 @@ def main() -> None:
             "CONCURRENT_REQUESTS": 1,
             "DOWNLOAD_MAXSIZE": 0,
             "LOG_LEVEL": "WARNING",
-            "TELNETCONSOLE_ENABLED": False,
+            "EXTENSIONS_BASE": {},
         }
         process.crawl(Crawler(spider_class(), {**fixed, **own}), group=group, asked=requests)
     process.start()

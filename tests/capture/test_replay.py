@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from lafka.errors import BadArgument
 from lafka.runs.validation import check
 from lafka.warc.format.dates import WarcDate
 from lafka.warc.indexes import build
+from tests import starts
 from tests.warc.captures import (
     DATE,
     NOT_MODIFIED,
@@ -239,7 +239,7 @@ class Spider(scrapy.Spider):
 process = CrawlerProcess({
     "DOWNLOADER_MIDDLEWARES": {sys.argv[2]: 960},
     "LAFKA_WAYBACK": [sys.argv[1]], "LOG_LEVEL": "WARNING", "ROBOTSTXT_OBEY": True,
-    "TELNETCONSOLE_ENABLED": False,
+    "EXTENSIONS_BASE": {},
 })
 process.crawl(Spider)
 process.start()
@@ -255,7 +255,7 @@ def test_any_spider_is_replayed_without_a_network(tmp_path: Path) -> None:
         raw(packed, "http://x.example/page", Payload_Digest=digest(page)),
         response(b"the end", "http://x.example/next"),
     )
-    done = subprocess.run(
+    done = starts.run(
         [
             sys.executable, "-c", SPIDER, str(tmp_path),
             "lafka.capture.replay.WarcDownloaderMiddleware",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+from tests import suites
 from tests.faults import mutants, powercuts
 from tests.faults.crawls import Crawls
 from tests.faults.mutants import LOCKS, STEPS
@@ -15,6 +16,8 @@ SIZES = (1, 16)
 LINES = {1: 2, 16: 18}
 """Lines of a list that make so many papers wait; among 18, two pids have two each."""
 MOST = {1: 70, 16: 6}
+SHORT_MOST = {1: 24, 16: 3}
+"""Disks at each moment; in the short suite."""
 
 
 def recorded(
@@ -27,7 +30,8 @@ def recorded(
 
 
 def losses(found: powercuts.Recorded, size: int, *, enough: int = 1) -> list[str]:
-    return found.cut(random.Random(size), most=MOST[size], enough=enough).losses
+    most = suites.amount(SHORT_MOST[size], MOST[size])
+    return found.cut(random.Random(size), most=most, enough=enough).losses
 
 
 def is_step(site: Site) -> bool:

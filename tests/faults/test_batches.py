@@ -54,6 +54,7 @@ def test_the_same_steps_are_asked_for_whatever_the_size(
     assert {site.call for site in steps(found, 1)} >= {"DataSync", "FileSync", "FolderSync"}
 
 
+@pytest.mark.draws("of the disks that power cuts leave")
 @pytest.mark.forms(count=1)
 @pytest.mark.parametrize("size", SIZES)
 def test_no_power_cut_of_a_batch_loses_what_was_acknowledged(

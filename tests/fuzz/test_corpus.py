@@ -25,6 +25,7 @@ def test_each_target_has_a_corpus_of_small_files():
     assert max(path.stat().st_size for path in FILES) <= 8192
 
 
+@pytest.mark.long("it instruments the library, and fuzzes for a second")
 def test_the_run_ends_by_itself(tmp_path):
     run = [sys.executable, str(HERE / "run.py"), "--seconds", "1", "--target", "fields"]
     done = subprocess.run(

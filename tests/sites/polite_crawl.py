@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scrapy.settings.default_settings import EXTENSIONS_BASE
+
 from tests import starts
 from tests.sites.hosts import SENT
 from tests.waiting import LIMIT
@@ -35,16 +37,18 @@ SETTINGS: dict[str, Any] = {
         "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
         "lafka.politeness.TrailCookiesMiddleware": 700,
     },
+    # Without those that take long to import, and are off.
+    "EXTENSIONS_BASE": {
+        name: 0 for name in EXTENSIONS_BASE if "onsole" not in name and "RemoteControl" not in name
+    },
     "HTTPERROR_ALLOW_ALL": True,
     "LOG_LEVEL": "INFO",
     "METAREFRESH_MAXDELAY": 5,
     "REDIRECT_MAX_TIMES": 10,
-    "REMOTE_CONTROL_ENABLED": False,
     "RETRY_GIVE_UP_LOG_LEVEL": "INFO",
     "RETRY_PRIORITY_ADJUST": 1,
     "ROBOTSTXT_OBEY": True,
     "SCHEDULER_PRIORITY_QUEUE": "lafka.politeness.HostQueue",
-    "TELNETCONSOLE_ENABLED": False,
     "USER_AGENT": "Lafka/0 (+mailto:operator@example.org)",
 }
 

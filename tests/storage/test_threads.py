@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,7 @@ import pytest
 
 from lafka.storage.steps import FolderSync, Steps
 from lafka.storage.threads import Keeping, Room, Threads, run_aside
+from tests import starts
 from tests.waiting import LIMIT
 
 asked = ContextVar("asked", default="")
@@ -266,7 +266,7 @@ reactor.run()
 
 def output_of(script: str, *arguments: str) -> list[str]:
     command = [sys.executable, "-c", script, *arguments]
-    return subprocess.run(
+    return starts.run(
         command, capture_output=True, text=True, timeout=LIMIT, check=True
     ).stdout.splitlines()
 

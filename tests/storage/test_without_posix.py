@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -17,50 +18,42 @@ from tests.stores import Store, pdf
 
 PID = "RePEc:abc:wpaper:1"
 WITHOUT = """
-import sys
+import contextlib, io, json, os, sys
 for name in ("fcntl", "resource", "pwd", "grp", "termios", "tty", "pty"):
     sys.modules[name] = None
 from lafka.__main__ import main
-sys.exit(main())
+for folder, line in json.loads(sys.argv[1]):
+    os.chdir(folder)
+    sys.argv[1:] = line
+    out = io.TextIOWrapper(io.BytesIO(), "latin-1")
+    with contextlib.redirect_stdout(out):
+        code = main()
+    out.flush()
+    print(json.dumps([code, out.buffer.getvalue().decode("latin-1")]))
 """
+LINES = [
+    ("fut", PID), ("futs",), ("suwaf", PID), ("verify",),
+    ("warc", "ls", "archive/warc/RePEc/abc/wpaper/1.warc"),
+    ("warc", "check", "archive/warc/RePEc/abc/wpaper/1.warc"),
+]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("without")
-    store = Store(folder / "archive")
+def test_what_reads_works(tmp_path: Path) -> None:
+    """So does the proof of an obi store, which needs no locks."""
+    store, home = Store(tmp_path / "archive"), Home(tmp_path / "obis")
     store.put(store.fut(pdf(PID), pid=PID, futli="http://x.example/1.pdf"))
-    return folder
-
-
-def called(folder: Path, *args: str) -> subprocess.CompletedProcess[bytes]:
-    line = [sys.executable, "-c", WITHOUT, *args]
-    return subprocess.run(line, cwd=folder, capture_output=True, check=False)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        ("fut", PID), ("futs",), ("suwaf", PID), ("verify",),
-        ("warc", "ls", "archive/warc/RePEc/abc/wpaper/1.warc"),
-        ("warc", "check", "archive/warc/RePEc/abc/wpaper/1.warc"),
-    ],
-    ids=" ".join,
-)  # fmt: skip
-def test_what_reads_works(line: tuple[str, ...], store: Path) -> None:
-    done = called(store, *line)
-    assert done.returncode == 0, done.stderr
-    assert b"Traceback" not in done.stderr
-    if line[0] == "fut":
-        assert done.stdout == pdf(PID)
-
-
-def test_the_proof_of_an_obi_store_needs_no_locks(tmp_path: Path) -> None:
-    home = Home(tmp_path)
     home.put({"abc/wpaper/1.rdf": template(1)})
     home.tobi()
-    done = called(tmp_path, "archec", "check", "-s", f"LAFKA_OBJECT_STORE={home.archive}")
-    assert (done.returncode, done.stdout) == (0, b""), done.stderr
+    proof = ("archec", "check", "-s", f"LAFKA_OBJECT_STORE={home.archive}")
+    asked = json.dumps([(str(tmp_path), line) for line in (*LINES, proof)])
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, asked], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [code for code, _ in told] == [0] * (len(LINES) + 1), done.stderr
+    assert told[0][1].encode("latin-1") == pdf(PID)
+    assert told[-1][1] == ""
 
 
 def test_what_writes_says_in_a_sentence_that_it_cannot(

@@ -17,6 +17,7 @@ def volumes() -> list[Path]:
     return [path for path in paths if path.suffix not in (".tsv", ".cdx", ".cdxj")]
 
 
+@pytest.mark.forms(count=40)
 @pytest.mark.parametrize("path", volumes(), ids=lambda path: path.name)
 def test_each_record_is_had_again_at_its_offset(path: Path) -> None:
     with open_volume(path) as volume, open_volume(path) as again:
@@ -27,6 +28,7 @@ def test_each_record_is_had_again_at_its_offset(path: Path) -> None:
             assert same.fields == record.fields
 
 
+@pytest.mark.forms(count=40)
 @pytest.mark.parametrize("path", volumes(), ids=lambda path: path.name)
 def test_each_payload_is_had_and_what_is_wrong_is_data(path: Path) -> None:
     with open_volume(path) as volume:
@@ -38,6 +40,7 @@ def test_each_payload_is_had_and_what_is_wrong_is_data(path: Path) -> None:
                 assert {problem.offset for problem in problems} <= {record.offset}
 
 
+@pytest.mark.forms(count=40)
 @pytest.mark.parametrize("path", volumes(), ids=lambda path: path.name)
 def test_no_index_entry_is_stale(path: Path, tmp_path: Path) -> None:
     build([path], into=tmp_path / "a.sqlite")

@@ -28,13 +28,14 @@ each_phase = pytest.mark.parametrize(
 
 
 def some(kind: str, road: str, phase: int, rng: random.Random) -> list[Which]:
-    """Calls of a run: the first of each kind, and a dozen by chance; in the short suite a few."""
+    """Calls of a run: the first of each kind, and a dozen by chance; in the short suite three."""
     calls = ROADS[road].every_call(phase)
     first = [which for which in calls if which.nth == 1]
     every = sorted({*first, *rng.sample(calls, 12)}, key=str)
-    return suites.few(f"{kind} {road} {phase}", every, suites.DRAWN // ROADS[road].phases)
+    return suites.few(f"{kind} {road} {phase}", every, 3)
 
 
+@pytest.mark.draws("of the store calls")
 @pytest.mark.forms(count=3)
 @each_phase
 def test_a_run_killed_at_its_store_calls_loses_nothing(road, phase):
@@ -44,6 +45,7 @@ def test_a_run_killed_at_its_store_calls_loses_nothing(road, phase):
         assert ordeals.killed(ROADS[road], phase, which, rng.choice(hows)) == []
 
 
+@pytest.mark.draws("of the store calls")
 @pytest.mark.forms(count=3)
 @each_phase
 def test_a_disk_that_says_no_is_told_in_one_sentence_and_the_same_command_goes_on(road, phase):

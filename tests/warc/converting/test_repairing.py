@@ -206,6 +206,7 @@ def test_a_disk_that_refuses_leaves_no_half(
 
 
 @needs_samples
+@pytest.mark.forms(count=40)
 @pytest.mark.parametrize("path", WARCS, ids=lambda path: path.name)
 def test_samples_lose_no_record_and_no_byte(tmp_path: Path, path: Path) -> None:
     before, damaged = plain_records(path), path.read_bytes()
@@ -249,29 +250,30 @@ WRITER = """
 
 
 @pytest.mark.parametrize("how", ["plain", "gzip"])
-def test_what_a_killed_writer_leaves_is_finished(tmp_path: Path, how: str) -> None:
-    choice = random.Random(how)
-    for turn in range(5):
-        folder = tmp_path / str(turn)
-        folder.mkdir()
-        process = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(WRITER), str(folder), how],
-            stdout=subprocess.PIPE, text=True, cwd=ROOT,
-        )  # fmt: skip
-        assert process.stdout
-        for _ in range(choice.randrange(1, 12)):
-            acknowledged = int(process.stdout.readline())
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        [left] = folder.iterdir()
-        assert left.name.endswith(".open")
-        data = left.read_bytes()
-        into = left.with_suffix("")
-        repaired = repair(left, into)
-        records = proved(into)
-        assert repaired.records == len(records) > 2 * (acknowledged + 1)
-        assert len(repaired.asides) <= 1
-        whole = into.read_bytes()
-        torn = b"".join(aside.path.read_bytes() for aside in repaired.asides)
-        assert data.startswith(whole[: len(data)])
-        assert whole + torn == data or (not torn and whole.startswith(data))
+@pytest.mark.parametrize("turn", range(5))
+@pytest.mark.forms(count=4)
+def test_what_a_killed_writer_leaves_is_finished(tmp_path: Path, how: str, turn: int) -> None:
+    choice = random.Random(f"{how} {turn}")
+    folder = tmp_path / "left"
+    folder.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(WRITER), str(folder), how],
+        stdout=subprocess.PIPE, text=True, cwd=ROOT,
+    )  # fmt: skip
+    assert process.stdout
+    for _ in range(choice.randrange(1, 12)):
+        acknowledged = int(process.stdout.readline())
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    [left] = folder.iterdir()
+    assert left.name.endswith(".open")
+    data = left.read_bytes()
+    into = left.with_suffix("")
+    repaired = repair(left, into)
+    records = proved(into)
+    assert repaired.records == len(records) > 2 * (acknowledged + 1)
+    assert len(repaired.asides) <= 1
+    whole = into.read_bytes()
+    torn = b"".join(aside.path.read_bytes() for aside in repaired.asides)
+    assert data.startswith(whole[: len(data)])
+    assert whole + torn == data or (not torn and whole.startswith(data))

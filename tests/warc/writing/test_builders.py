@@ -70,6 +70,7 @@ def names(folder: Path) -> list[str]:
 # Records -----------------------------------------------------------------------------------
 
 
+@pytest.mark.forms
 @KINDS
 @pytest.mark.parametrize("size", [0, 1, 1 << 18, 1 << 20, (1 << 20) + 1, 3 << 20])
 @pytest.mark.parametrize("make", [bytes, MemorySource])
@@ -197,6 +198,7 @@ class Failing(MemorySource):
         raise self.error
 
 
+@pytest.mark.forms
 @KINDS
 @pytest.mark.parametrize(
     ("bad", "error"),
