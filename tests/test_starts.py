@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -49,6 +50,14 @@ def test_a_fork_has_what_a_process_of_its_own_has(tmp_path, how):
     assert (fork.returncode, fork.stdout, fork.stderr) == (own.returncode, own.stdout, own.stderr)
     assert own.returncode == 3
     assert "told" in own.stderr
+
+
+def test_code_in_a_command_line_has_what_a_process_of_its_own_has(tmp_path):
+    line = [sys.executable, "-c", ASKS, "an argument", "-x"]
+    how = {"cwd": tmp_path, "stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+    fork, own = (run(line, **how) for run in (starts.run, subprocess.run))
+    assert (fork.returncode, fork.stdout, fork.stderr) == (own.returncode, own.stdout, own.stderr)
+    assert (own.returncode, json.loads(own.stdout)["argv"]) == (3, ["-c", "an argument", "-x"])
 
 
 def test_what_is_not_caught_ends_a_fork_as_it_ends_a_process(tmp_path):

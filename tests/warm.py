@@ -159,7 +159,7 @@ def become(asked: dict[str, Any], files: list[int], server: starts._Server) -> N
         import_module(asked["serves"]).serve()
         sys.exit()
     more = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    sys.path[:1] = [str(Path.cwd()), *more]
+    sys.path[:1] = ["" if "code" in asked else str(Path.cwd()), *more]
     importlib.invalidate_caches()
     if before := asked["before"]:
         module, name, data = before
