@@ -23,7 +23,8 @@ import lafka
 from lafka.index import tables
 from lafka.index.feeds import FeedRows
 from lafka.index.papers import HostRows, IndexTally, PaperRows
-from lafka.index.scan import ChangedFolder, FolderTimes, Found, GoneFolder, Scan, read_papers
+from lafka.index.reading import Question, Reading
+from lafka.index.scan import ChangedFolder, FolderTimes, Found, GoneFolder, ReadPapers, Scan
 from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
 from lafka.storage import drafts
@@ -34,6 +35,8 @@ from lafka.warc.format.dates import to_seconds
 METADATA = Path(__file__).with_name("metadata.yml")
 BATCH = 5_000
 """Papers or lines of a feed in one transaction."""
+PART = 200
+"""Suwafs that are read at once."""
 UNFINISHED = "unfinished"
 """A key of ``meta`` that is there while an index is brought up to date, and after a kill."""
 
@@ -70,18 +73,17 @@ def refresh(
     ``captures.index_captures`` does. *clock* gives nanoseconds since 1970. ``ArchiveBusy``,
     ``StorageTrouble``, ``BadIndex`` where a database of something else is in its place.
     """
-    making = _Making(archive, place, clock=clock, batch=batch)
+    making = _Making(archive, place, more, clock=clock, batch=batch)
     with place.locked():
         tables.remove(place.draft)  # a killed one's
         try:
             if anew and place.database.exists():
-                making.replace(more)
+                making.replace()
             else:
-                making.bring(more)
+                making.bring()
         finally:
-            for one in more:
-                if isinstance(one, Beside):
-                    one.close()
+            for one in making.beside:
+                one.close()
         describe(place)
         return making.account
 
@@ -90,27 +92,38 @@ class _Making:
     """The work of :func:`refresh`, by the one process that may."""
 
     def __init__(
-        self, archive: Archive, place: IndexFiles, *, clock: Callable[[], int], batch: int
+        self,
+        archive: Archive,
+        place: IndexFiles,
+        more: Sequence[More],
+        *,
+        clock: Callable[[], int],
+        batch: int,
     ) -> None:
         self._archive = archive
         self._place = place
+        self._more = more
+        self.beside: list[Beside] = []
+        for one in more:
+            if isinstance(one, Beside):
+                self.beside.append(one)
         self._clock = clock
         self._batch = batch
         self.account = IndexTally()
 
-    def bring(self, more: Sequence[More]) -> None:
+    def bring(self) -> None:
         """Bring the index up to date, making it where there is none."""
         try:
-            self._bring(more)
+            self._bring()
         except BadIndex as error:  # damage shows when its page is reached
             _discard(self._place.database, error, self.account)
-            self._bring(more)
+            self._bring()
 
-    def _bring(self, more: Sequence[More]) -> None:
+    def _bring(self) -> None:
         is_new = not self._place.database.exists()
         if is_new:
             with drafted(self._place) as draft:
-                self._build(draft, more, anew=True)
+                self._build(draft, anew=True)
             with tables.reraising(self._place.draft):
                 with self._place.draft.open("rb") as file:
                     os.fsync(file.fileno())
@@ -118,13 +131,13 @@ class _Making:
         with opened(self._place.database, self.account) as db:
             if not is_new:
                 self._build(db)
-            self._add(db, more)
+            self._add(db)
 
-    def replace(self, more: Sequence[More]) -> None:
+    def replace(self) -> None:
         """Make it anew with all there is *more*, then put its rows in the place of the old."""
         with drafted(self._place) as draft:
-            self._build(draft, more, anew=True)
-            self._add(draft, more)
+            self._build(draft, anew=True)
+            self._add(draft)
         with (
             tables.reraising(self._place.draft),
             closing(tables.open_to_read(self._place.draft)) as draft,
@@ -133,19 +146,16 @@ class _Making:
             draft.backup(db)  # in one step for its readers
         tables.remove(self._place.draft)
 
-    def _build(
-        self, db: sqlite3.Connection, more: Sequence[More] = (), *, anew: bool = False
-    ) -> None:
+    def _build(self, db: sqlite3.Connection, *, anew: bool = False) -> None:
         def beside() -> None:
-            for one in more:
-                if isinstance(one, Beside):
-                    one.beside(db, self.account, self._archive, self._place)
+            for one in self.beside if anew else ():
+                one.beside(db, self.account, self._archive, self._place)
 
         IndexBuilder(db, self._archive, self._place, account=self.account, clock=self._clock,
                 batch=self._batch, anew=anew, beside=beside).run()  # fmt: skip
 
-    def _add(self, db: sqlite3.Connection, more: Sequence[More]) -> None:
-        for add in more:
+    def _add(self, db: sqlite3.Connection) -> None:
+        for add in self._more:
             add(db, self.account, self._archive, self._place)
         if self.account.titles:
             note_figures(db)
@@ -201,6 +211,16 @@ def _discard(path: Path, error: BadIndex, account: IndexTally) -> None:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """Some suwafs of a folder, or none; ``before``: names of those that were there otherwise."""
+
+    folder: ChangedFolder
+    number: int
+    before: set[str]
+    is_last: bool
+
+
 class IndexBuilder:
     """Brings an open database up to date. Raises what SQLite and the disk do.
 
@@ -229,15 +249,22 @@ class IndexBuilder:
         self._waiting = 0
         self._hosts = HostRows(db)
         self._papers = PaperRows(db, self._hosts, anew=anew)
+        self._reading = Reading(archive, is_anew=anew)
         self._beside = beside
 
     def run(self) -> None:
+        try:
+            self._run()
+        finally:
+            self._reading.close()
+
+    def _run(self) -> None:
         began = self._clock()
         self._db.execute("BEGIN IMMEDIATE")
         met = self._begin()
         self._read_suwafs(began)
         self._step()
-        FeedRows(self._db, self._archive, self._hosts, self._papers,
+        FeedRows(self._db, self._archive, self._hosts, self._papers, reading=self._reading,
                  account=self._account, step=self._step, batch=self._batch).refresh()  # fmt: skip
         self._papers.finish()
         if not met or UNFINISHED in met or self._account.changed:
@@ -291,40 +318,43 @@ class IndexBuilder:
             for path, mtime, ino in self._db.execute("SELECT path, mtime_ns, ino FROM folder")
         }
         scan = Scan(self._archive.root, known, began_ns=began, lost=self._tell_lost)
+        for part, read in self._reading.all("suwafs", self._parts(scan)):
+            self._take(part, ReadPapers(*read))
+
+    def _parts(self, scan: Scan) -> Iterator[tuple[_Part, Question]]:
         for folder in scan:
             if isinstance(folder, GoneFolder):
                 self._forget(folder)
             else:
-                self._read(folder)
+                yield from self._parts_of(folder)
 
     def _tell_lost(self, link: Path) -> None:
         self._account.note(f"{link}: a link that leads nowhere")
 
-    def _read(self, folder: ChangedFolder) -> None:
+    def _parts_of(self, folder: ChangedFolder) -> Iterator[tuple[_Part, Question]]:
         number = self._folder(folder)
         known, there = self._known(number, folder.path), {*folder.suwafs}
         names = sorted(name for name, *_ in there - known)
         before = {name for name, *_ in known - there}  # whose papers are others, or gone
         self._remove(number, folder.path, before.difference(names))
-        gone = []
-        sentences: list[str] = []
-        for name, paper in read_papers(self._archive, folder.path, names, sentences):
-            if paper is not None:
-                self._papers.take(number, paper)
-                self._account.papers += 1
-                self._wrote()
-            elif name in before:
-                gone.append(name)
-        self._remove(number, folder.path, gone)
-        for sentence in sentences:
-            self._account.note(sentence)
-        self._looked_at(number, folder)
+        step = min(PART, self._batch)
+        for start in range(0, len(names) or 1, step):
+            some = names[start : start + step]
+            is_last = start + step >= len(names)
+            part = _Part(folder=folder, number=number, before=before, is_last=is_last)
+            yield part, Question({"folder": folder.path, "names": some}, len(some))
 
-    def _looked_at(self, number: int, folder: ChangedFolder) -> None:
-        self._db.execute(
-            "UPDATE folder SET (mtime_ns, ino) = (?, ?) WHERE id = ?",
-            (folder.times.mtime_ns, folder.times.ino, number),
-        )
+    def _take(self, part: _Part, read: ReadPapers) -> None:
+        self._papers.take(part.number, read.papers)
+        self._account.papers += len(read.papers)
+        self._wrote(len(read.papers))
+        self._remove(part.number, part.folder.path, part.before.intersection(read.gone))
+        for sentence in read.sentences:
+            self._account.note(sentence)
+        if part.is_last:
+            times = part.folder.times
+            self._db.execute("UPDATE folder SET (mtime_ns, ino) = (?, ?) WHERE id = ?",
+                             (times.mtime_ns, times.ino, part.number))  # fmt: skip
 
     def _folder(self, folder: ChangedFolder) -> int:
         """Its number; that it was looked at is noted when all in it is read."""
@@ -356,10 +386,10 @@ class IndexBuilder:
             if (number := numbers.get(f"{path}/{name}")) is not None:  # else taken elsewhere
                 self._papers.remove(number)
                 self._account.gone += 1
-                self._wrote()
+                self._wrote(1)
 
-    def _wrote(self) -> None:
-        self._waiting += 1
+    def _wrote(self, count: int) -> None:
+        self._waiting += count
         if self._waiting >= self._batch:
             self._step()
 

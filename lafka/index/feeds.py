@@ -10,16 +10,19 @@ futli are gathered from all feeds once more.
 from __future__ import annotations
 
 import hashlib
+import itertools
+import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from lafka.errors import BadPid, BadReport, StorageTrouble
 from lafka.index.papers import Days, HostRows, IndexTally, PaperRows
+from lafka.index.reading import Question, Reading
 from lafka.index.rows import AskedRow, BadLine, FeedLine, Named, folded, host_of, stored
 from lafka.index.scan import not_read
 from lafka.papers import Archive, Outcome
@@ -32,11 +35,20 @@ _ASKED_COLUMNS = (
     " first_right, capped, error, steps"
 )
 _PUT_ASKED = f"REPLACE INTO asked ({_ASKED_COLUMNS}, futli) VALUES ({', '.join('?' * 17)})"
-_LAST_ASKED = f"SELECT {_ASKED_COLUMNS} FROM asked WHERE futli = ? ORDER BY time DESC LIMIT 8"
+_LAST_ASKED = (
+    f"SELECT futli, {_ASKED_COLUMNS} FROM json_each(?) w JOIN asked a ON futli = w.value"
+    " AND time >= coalesce((SELECT time FROM asked WHERE futli = w.value"
+    " ORDER BY time DESC LIMIT 1 OFFSET 7), '')"
+)
+_PLACES = (
+    "SELECT p.archive, p.id, l.id, l.reread FROM temp.place w LEFT JOIN paper p ON p.pid = w.pid"
+    " LEFT JOIN futli l ON l.paper = p.id AND l.url = w.url ORDER BY w.rowid"
+)
 _PLACE = (
     "SELECT p.archive, p.id, l.id, l.reread FROM paper p"
     " LEFT JOIN futli l ON l.paper = p.id AND l.url = ? WHERE p.pid = ?"
 )
+_BAD_PID = str(Outcome.BAD_PID)
 _DEAD = ".dead.jsonl"  # messages of a topic that were no requests: no feed
 _VALUES = attrgetter(*AskedRow.__slots__)
 _RUN_COLUMNS = (
@@ -81,6 +93,7 @@ class FeedRows:
         hosts: HostRows,
         papers: PaperRows,
         *,
+        reading: Reading,
         account: IndexTally,
         step: Callable[[], None],
         batch: int,
@@ -90,6 +103,7 @@ class FeedRows:
         self._folder = archive.root / "runs"
         self._hosts = hosts
         self._papers = papers
+        self._reading = reading
         self._account = account
         self._step = step
         self._batch = batch
@@ -101,9 +115,14 @@ class FeedRows:
 
     def refresh(self) -> None:
         """Read what is new in reports and feeds. ``StorageTrouble``."""
-        for name in self._read_reports():
-            for lines in self._unread(name):
-                self._take(name, lines)
+        self._db.execute("CREATE TEMP TABLE IF NOT EXISTS place (pid TEXT, url TEXT)")
+        names = self._read_reports()
+        unread = (one for name in names for one in self._unread(name))
+        for (name, end, count), lines in self._reading.all("lines", unread):
+            self._take(name, lines)
+            self._note_read(name, end)
+            self._account.lines += count
+            self._step()
         self._read_again()
 
     def _read_reports(self) -> list[str]:
@@ -232,17 +251,17 @@ class FeedRows:
 
     # Feeds ----------------------------------------------------------------------------------
 
-    def _unread(self, name: str) -> Iterator[list[bytes]]:
-        """Yield what is new in the feed of run *name*: whole lines, then noted as read."""
-        known = self._known_run(name)
-        with suppress(FileNotFoundError), self._feed(name).open("rb") as feed:
-            offset = known.offset
-            while lines := _some_lines(feed, offset, self._batch):
-                yield lines
-                offset += sum(map(len, lines))
-                self._note_read(name, offset)
-                self._account.lines += len(lines)
-                self._step()
+    def _unread(self, name: str) -> Iterator[tuple[tuple[str, int, int], Question]]:
+        """Yield what is new in the feed of run *name*, in parts of whole lines: where each ends,
+        how many they are, and the question for them.
+        """
+        path, start = self._feed(name), self._known_run(name).offset
+        with suppress(FileNotFoundError), path.open("rb") as feed:
+            while lines := _some_lines(feed, start, self._batch):
+                size = sum(map(len, lines))
+                asked = {"feed": str(path), "start": start, "size": size}
+                start += size
+                yield (name, start, len(lines)), Question(asked, len(lines))
 
     def _note_read(self, name: str, offset: int) -> None:
         """Note that the feed of run *name* is read up to *offset*."""
@@ -251,49 +270,62 @@ class FeedRows:
             (offset, self._tail(name, offset), name),
         )
 
-    def _parsed(self, name: str, lines: Iterable[bytes]) -> Iterator[FeedLine]:
-        """*lines* of the feed of run *name*; what is no outcome is noted and left out."""
-        for data in lines:
-            try:
-                yield FeedLine.of(data)
-            except BadLine as error:
-                self._account.note(not_read(self._feed(name), error))
+    def _parsed(self, name: str, told: Iterable[Sequence[Any] | str]) -> Iterator[FeedLine]:
+        """The lines that were *told* of the feed of run *name*; what is none is noted."""
+        for one in told:
+            if isinstance(one, str):
+                self._account.note(not_read(self._feed(name), one))
+            else:
+                yield FeedLine.of_values(*one)
 
-    def _take(self, name: str, lines: list[bytes]) -> None:
-        """The rows of whole *lines* of the feed of run *name*."""
-        days, touched = Days(self._db), set[int]()
-        for line in self._parsed(name, lines):
-            archive, futli = self._place(line)
+    def _take(self, name: str, told: Iterable[Sequence[Any] | str]) -> None:
+        """The rows of lines of the feed of run *name*, as ``reading`` has *told* them."""
+        days, asked = Days(self._db), list[tuple[int, FeedLine]]()
+        lines = [*self._parsed(name, told)]
+        for line, (archive, futli) in zip(lines, self._places(lines), strict=True):
             days.add(line, self._numbers[name], self._host(line), archive)
-            if futli is not None and self._fold(name, futli, line):
-                touched.add(futli)
+            if futli is not None:
+                asked.append((futli, line))
         days.write()
-        self._papers.settle(touched)
+        self._papers.settle(self._fold(name, asked))
         self._papers.words_of_new()
 
     def _host(self, line: FeedLine) -> int:
-        return self._hosts.number("" if line.outcome == Outcome.BAD_PID else host_of(line.futli))
+        return self._hosts.number("" if line.outcome == _BAD_PID else host_of(line.futli))
 
-    def _place(self, line: FeedLine) -> tuple[str, int | None]:
-        """The archive that *line* is of, and its futli; None where it counts by the day alone."""
-        if line.outcome == Outcome.BAD_PID:
-            return "", None
-        if line.is_held:
-            return self._unknown(line)
-        return self._asked_at(line.pid, line) or self._unknown(line)
+    def _places(self, lines: Iterable[FeedLine]) -> Iterator[tuple[str, int | None]]:
+        """The archive that each of *lines* is of, and its futli; None where the line counts by the
+        day alone.
+        """
+        asked = [line for line in lines if line.outcome != _BAD_PID and not line.is_held]
+        self._db.execute("DELETE FROM temp.place")
+        pairs = ((line.pid, line.futli) for line in asked)
+        self._db.executemany("INSERT INTO temp.place VALUES (?, ?)", pairs)
+        rows = iter(self._db.execute(_PLACES).fetchall())
+        for line in lines:
+            if line.outcome == _BAD_PID:
+                yield "", None
+            elif line.is_held:
+                yield self._unknown(line)
+            else:
+                archive, _, futli, waits = next(rows)
+                if futli is not None:
+                    yield archive, None if waits else futli  # all its lines wait to be read again
+                else:  # or a line before it has brought it
+                    yield self._asked_at(line.pid, line) or self._unknown(line)
 
     def _asked_at(self, pid: str, line: FeedLine) -> tuple[str, int | None] | None:
-        """The archive and futli of *line*, None where *pid* is not known; as :meth:`_place`."""
+        """The archive and futli of *line*, None where *pid* is not known; as :meth:`_places`."""
         row = self._db.execute(_PLACE, (line.futli, pid)).fetchone()
         if row is None:
             return None
         archive, paper, futli, waits = row
         if futli is None:
             return archive, self._papers.new_futli(paper, line.futli)
-        return archive, None if waits else futli  # all its lines wait to be read again
+        return archive, None if waits else futli
 
     def _unknown(self, line: FeedLine) -> tuple[str, int | None]:
-        """As :meth:`_place`, of a line that is held, or whose paper is not known by its text."""
+        """As :meth:`_places`, of a line that is held, or whose paper is not known by its text."""
         try:
             pid = self._archive.pid(line.pid)
         except BadPid:
@@ -303,33 +335,50 @@ class FeedRows:
         self._papers.only_asked(pid)
         return self._asked_at(str(pid), line) or ("", None)
 
-    def _fold(self, name: str, futli: int, line: FeedLine) -> bool:
-        """Add *line* to the asks of *futli*; False where it is older than the last of them."""
-        last = self._last(futli)
-        if last is None or last.place < (line.time, name):
-            apart = last is not None and (name in self._legacy) != (last.last_run in self._legacy)
-            if last is not None and last.is_same(line, apart=apart):
-                self._put(futli, last.with_line(name, line))
+    def _fold(self, name: str, asked: Iterable[tuple[int, FeedLine]]) -> set[int]:
+        """Add each line that was *asked* to the asks of its futli; the futlis that changed.
+
+        Where one is older than the last of them, all lines of the futli wait to be read again.
+        """
+        last, waiting = self._last({futli for futli, _ in asked}), set[int]()
+        put: dict[tuple[int, str, str], AskedRow] = {}
+        for futli, line in asked:
+            before = last.get(futli)
+            if futli in waiting or (before and before.place >= (line.time, name)):
+                waiting.add(futli)
+                continue
+            apart = before and (name in self._legacy) != (before.last_run in self._legacy)
+            if before and before.is_same(line, apart=bool(apart)):
+                row = before.with_line(name, line)
             else:
-                self._put(futli, AskedRow.of(name, line))
-            return True
-        self._db.execute("UPDATE futli SET reread = 1 WHERE id = ?", (futli,))
-        return False
+                row = AskedRow.of(name, line)
+            last[futli] = put[futli, row.time, row.run] = row
+        wait = "UPDATE futli SET reread = 1 WHERE id = ?"
+        self._db.executemany(wait, ((futli,) for futli in waiting))
+        self._put((futli, row) for (futli, *_), row in sorted(put.items(), key=itemgetter(0)))
+        return {futli for futli, *_ in put}
 
-    def _last(self, futli: int) -> AskedRow | None:
-        rows = self._db.execute(_LAST_ASKED, (futli,)).fetchall()
-        return max(map(self._asked, rows), key=lambda row: row.place, default=None)
+    def _last(self, futlis: Iterable[int]) -> dict[int, AskedRow]:
+        """The last row of each of *futlis* that has one."""
+        last: dict[int, AskedRow] = {}
+        for futli, *values in self._db.execute(_LAST_ASKED, (json.dumps([*futlis]),)):
+            row = self._asked(values)
+            if futli not in last or last[futli].place < row.place:
+                last[futli] = row
+        return last
 
-    def _asked(self, row: tuple[Any, ...]) -> AskedRow:
+    def _asked(self, row: Sequence[Any]) -> AskedRow:
         time, run, outcome, times, until, last_run, *rest = row
         names = self._names[run], self._names[last_run]
         return AskedRow.of_values(time, names[0], outcome, times, until, names[1], *rest)
 
-    def _put(self, futli: int, row: AskedRow) -> None:
+    def _put(self, rows: Iterable[tuple[int, AskedRow]]) -> None:
+        self._db.executemany(_PUT_ASKED, itertools.starmap(self._values, rows))
+
+    def _values(self, futli: int, row: AskedRow) -> tuple[Any, ...]:
         time, run, outcome, times, until, last_run, *rest = _VALUES(row)
         runs = self._numbers[run], self._numbers[last_run]
-        values = (time, runs[0], outcome, times, until, runs[1], *rest, futli)
-        self._db.execute(_PUT_ASKED, values)
+        return (time, runs[0], outcome, times, until, runs[1], *rest, futli)
 
     # Lines that came out of order -----------------------------------------------------------
 
@@ -349,8 +398,7 @@ class FeedRows:
             )
             lines = [(run, FeedLine.of(line)) for run, line in rows]
             self._db.execute("DELETE FROM asked WHERE futli = ?", (futli,))
-            for row in folded(lines, self._legacy):
-                self._put(futli, row)
+            self._put((futli, row) for row in folded(lines, self._legacy))
         self._db.execute("UPDATE futli SET reread = 0 WHERE reread > 0")
         self._papers.settle(futlis)
         self._account.reread += len(futlis)
@@ -371,7 +419,7 @@ class FeedRows:
     def _wanted(self, name: str, data: bytes) -> tuple[str, bytes, str, str] | None:
         try:
             line = FeedLine.of(data)
-            if line.outcome == Outcome.BAD_PID or line.is_held:
+            if line.outcome == _BAD_PID or line.is_held:
                 return None
             return name, data, line.futli, str(self._archive.pid(line.pid))
         except (BadLine, BadPid):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,22 +13,30 @@ from operator import itemgetter
 from typing import Any
 
 from lafka.errors import printable
-from lafka.index.rows import AskRun, FeedLine, LinkEvent, Named, host_of, life, step_times, stored
-from lafka.index.scan import ReadPaper, futs_of, values_of
+from lafka.index.rows import (
+    AskRun,
+    FeedLine,
+    LinkEvent,
+    Named,
+    digest_bytes,
+    host_of,
+    life,
+    step_times,
+)
 from lafka.index.tables import spaced
-from lafka.papers import Fut, Pid
+from lafka.papers import Pid
 from lafka.storage.outputs import counted
 
 _COLUMNS = (
-    "folder, path, mtime_ns, size, ino, warc_bytes, futs, first, last, problem, archive, series,"
-    " year, pid"
+    "id, folder, path, mtime_ns, size, ino, warc_bytes, futs, first, last, problem, archive,"
+    " series, year, pid"
 )
-_ADD_PAPER = f"INSERT OR IGNORE INTO paper ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+_ADD_PAPER = f"INSERT OR IGNORE INTO paper ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 _SET_PAPER = (
-    f"UPDATE paper SET ({_COLUMNS}) = (?,?,?,?,?,?,?,?,?,?,?,?,"
-    "CASE WHEN title_from = 'redif' THEN coalesce(?, year) ELSE ? END,?) WHERE id = ?"
+    f"UPDATE paper SET ({_COLUMNS}) = (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,"
+    "CASE WHEN title_from = 'redif' THEN coalesce(?14, year) ELSE ?14 END,?15) WHERE id = ?1"
 )
-_ADD_FUTLI = "INSERT INTO futli (paper, url, host, open) VALUES (?, ?, ?, ?)"
+_ADD_FUTLI = "INSERT INTO futli (id, paper, url, host, open) VALUES (?, ?, ?, ?, ?)"
 _ADD_FUT = "INSERT INTO fut VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _SET_LIFE = (
     "UPDATE futli SET (state, outcome, asked, asks, requests, first_had, had, lost_since, lost_by,"
@@ -131,21 +140,50 @@ class PaperRows:
         rows = self._db.execute("SELECT id, name, legacy FROM run")
         self._runs = {number: (name, bool(legacy)) for number, name, legacy in rows}
 
-    def take(self, folder: int, paper: ReadPaper) -> None:
-        """Make the rows of *paper* those of its suwaf."""
-        number, is_new = self._put_paper(folder, paper)
-        wanted = paper.suwaf.futlis if paper.suwaf else {}
-        opened = {*map(stored, paper.suwaf.open)} if paper.suwaf else set[str]()
-        futlis = {stored(url): times for url, times in wanted.items() if times}
+    def take(self, folder: int, papers: Sequence[Sequence[Any]]) -> None:
+        """Make the rows of *papers*, each a ``PaperRow``, those of their suwafs in *folder*."""
+        pids = [values[-1] for values, _ in papers]
+        if self._anew and len({*pids}) == len(pids) and not self._is_there(pids):
+            self._add(folder, papers)
+        else:
+            for values, links in papers:
+                self._take(folder, values, links)
+
+    def _is_there(self, pids: Sequence[str]) -> bool:
+        there = "SELECT 1 FROM paper WHERE pid IN (SELECT value FROM json_each(?)) LIMIT 1"
+        return self._db.execute(there, (json.dumps(pids),)).fetchone() is not None
+
+    def _add(self, folder: int, papers: Sequence[Sequence[Any]]) -> None:
+        """Add *papers* that are not there, a statement for each table."""
+        paper, futli = self._next("paper"), self._next("futli")
+        rows: list[tuple[Any, ...]] = []
+        futlis: list[tuple[Any, ...]] = []
+        futs: list[tuple[Any, ...]] = []
+        for number, (values, links) in enumerate(papers, paper):
+            rows.append((number, folder, *values))
+            for url, is_open, held in links:
+                futlis.append((futli, number, url, self._hosts.number(host_of(url)), is_open))
+                futs += _fut_rows(futli, held)
+                futli += 1
+        for statement, some in ((_ADD_PAPER, rows), (_ADD_FUTLI, futlis), (_ADD_FUT, futs)):
+            self._db.executemany(statement, some)
+
+    def _next(self, table: str) -> int:
+        found = self._db.execute(f"SELECT coalesce(max(id), 0) + 1 FROM {table}").fetchone()
+        return int(found[0])
+
+    def _take(self, folder: int, values: Sequence[Any], links: Sequence[Sequence[Any]]) -> None:
+        number, is_new = self._put_paper(folder, values)
+        opened = {url for url, is_open, _ in links if is_open}
         there = {} if is_new else dict(self._futlis(number))
         before = set(there)
         for url, futli in there.items():
             self._db.execute("DELETE FROM fut WHERE futli = ?", (futli,))
             self._db.execute("UPDATE futli SET open = ? WHERE id = ?", (url in opened, futli))
-        for url in [*futlis, *(opened - futlis.keys())]:
+        for url, is_open, held in links:
             if url not in there:
-                there[url] = self._add_futli(number, url, is_open=url in opened)
-            self._add_futs(there[url], futlis.get(url, {}))
+                there[url] = self._add_futli(number, url, is_open=is_open)
+            self._db.executemany(_ADD_FUT, _fut_rows(there[url], held))
         self.settle(there.values())
         if not is_new:
             self._drop_unknown(there.values())
@@ -153,18 +191,14 @@ class PaperRows:
         if is_new or {url for url, _ in self._futlis(number)} != before:
             self.words(number)
 
-    def _add_futs(self, futli: int, times: dict[str, Fut]) -> None:
-        self._db.executemany(_ADD_FUT, ((futli, *values) for values in futs_of(times)))
-
-    def _put_paper(self, folder: int, paper: ReadPaper) -> tuple[int, bool]:
-        """The number of *paper*, and whether it is new."""
-        values, pid = values_of(folder, paper), str(paper.pid)
-        done = self._db.execute(_ADD_PAPER, (*values, pid))
+    def _put_paper(self, folder: int, values: Sequence[Any]) -> tuple[int, bool]:
+        """The number of the paper with *values*, and whether it is new."""
+        done = self._db.execute(_ADD_PAPER, (None, folder, *values))
         if done.rowcount:
             assert done.lastrowid is not None
             return done.lastrowid, True
-        row = self._db.execute("SELECT id FROM paper WHERE pid = ?", (pid,)).fetchone()
-        self._db.execute(_SET_PAPER, (*values, values[-1], pid, row[0]))
+        row = self._db.execute("SELECT id FROM paper WHERE pid = ?", (values[-1],)).fetchone()
+        self._db.execute(_SET_PAPER, (row[0], folder, *values))
         return int(row[0]), False
 
     def _futlis(self, paper: int) -> list[tuple[str, int]]:
@@ -172,7 +206,7 @@ class PaperRows:
 
     def _add_futli(self, paper: int, url: str, *, is_open: bool = False) -> int:
         host = self._hosts.number(host_of(url))
-        done = self._db.execute(_ADD_FUTLI, (paper, url, host, is_open))
+        done = self._db.execute(_ADD_FUTLI, (None, paper, url, host, is_open))
         assert done.lastrowid is not None
         return done.lastrowid
 
@@ -300,6 +334,10 @@ class PaperRows:
         if not landing:
             return None, None
         return self._hosts.number(landing.partition("://")[2]), landing.startswith("https:")
+
+
+def _fut_rows(futli: int, held: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+    return ((futli, *one[:3], digest_bytes(one[3]), *one[4:]) for one in held)
 
 
 _DAILY = (

@@ -168,6 +168,11 @@ class FeedLine:
     capped: bool = False
     error: str | None = None
 
+    @classmethod
+    def of_values(cls, *values: Any) -> FeedLine:
+        """The line with *values* in the order of its fields."""
+        return cls(**dict(zip(cls.__slots__, values, strict=True)))
+
     @property
     def is_held(self) -> bool:
         """True where the futli had its fut and was not asked."""

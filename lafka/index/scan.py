@@ -17,7 +17,7 @@ from stat import S_ISDIR
 from typing import Any, NamedTuple
 
 from lafka.errors import BadPid, BadSuwaf, StorageTrouble
-from lafka.index.rows import LARGEST, BadLine, HeldFuts, Named, digest_bytes, stored
+from lafka.index.rows import LARGEST, BadLine, HeldFuts, Named, stored
 from lafka.papers import Archive, Fut, Pid, Suwaf
 from lafka.storage.folders import leads_back
 
@@ -202,47 +202,66 @@ def _suwaf(seen: FolderListing, entry: os.DirEntry[str]) -> None:
 _READ = os.O_RDONLY | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadPaper:
-    """A suwaf that was read, or why it is none. ``path`` is relative to the archive's root."""
+class PaperRow(NamedTuple):
+    """A suwaf as the tables have it: of text, numbers and lists, so that a child can tell it.
 
-    pid: Pid
-    path: str
-    times: FileTimes
-    suwaf: Suwaf | None
-    problem: str | None = None
+    ``values``: the columns of a paper from its path, which is relative to the archive's root, to
+    its pid; ``links``: each futli, whether it is open, and its :func:`futs_of`.
+    """
+
+    values: Sequence[Any]
+    links: Sequence[tuple[str, bool, Sequence[Sequence[Any]]]]
 
 
-def not_read(feed: str | Path, error: BadLine) -> str:
+class ReadPapers(NamedTuple):
+    """What was read of some suwafs: the names of those that are none, and sentences about them."""
+
+    papers: Sequence[Sequence[Any]]
+    gone: Sequence[str]
+    sentences: Sequence[str]
+
+
+def not_read(feed: str | Path, error: BadLine | str) -> str:
     return f"{feed}: a line that is no outcome: {error}"
 
 
-def values_of(folder: int, paper: ReadPaper) -> tuple[Any, ...]:
-    """The columns of a paper up to its year, in the order of ``papers._ADD_PAPER``."""
-    named, suwaf = Named.of(paper.pid), paper.suwaf
-    held = HeldFuts.of(suwaf) if suwaf else HeldFuts(futs=0, first=None, last=None)
-    return (
-        folder, paper.path, paper.times.mtime_ns, paper.times.size, paper.times.ino,
-        suwaf.end if suwaf else None, held.futs, held.first, held.last, paper.problem,
-        named.archive, named.series, named.year,
+def _row(
+    pid: Pid, path: str, times: FileTimes, suwaf: Suwaf | None, problem: str | None = None
+) -> PaperRow:
+    """The rows of the suwaf at *path*, or of the *problem* why it is none."""
+    named, suwaf = Named.of(pid), suwaf or Suwaf(pid=pid)
+    held = HeldFuts.of(suwaf)
+    values = (
+        path, *times, None if problem else suwaf.end, held.futs, held.first, held.last, problem,
+        named.archive, named.series, named.year, str(pid),
     )  # fmt: skip
+    opened = {*map(stored, suwaf.open)}
+    futlis = {stored(url): times for url, times in suwaf.futlis.items() if times}
+    links = [(url, url in opened, futs_of(futlis.get(url, {})))
+             for url in (*futlis, *sorted(opened - futlis.keys()))]  # fmt: skip
+    return PaperRow(values, links)
 
 
-def futs_of(times: Mapping[str, Fut]) -> Iterator[tuple[Any, ...]]:
-    """The rows of ``fut`` of a futli with *times* in its suwaf, but for the number of the futli."""
-    for time, fut in times.items():
-        yield (time, fut.s, fut.l, digest_bytes(fut.digest), stored(fut.url),
-               stored(fut.origin.found_by) or None, stored(fut.label) or None)  # fmt: skip
-
-
-def read_papers(
-    archive: Archive, folder: str, names: Sequence[str], sentences: list[str]
-) -> Iterator[tuple[str, ReadPaper | None]]:
-    """The suwafs of these *names* in *folder*, relative to the root; None for what is none.
-
-    *sentences* gets a sentence for each that is no paper's place. ``StorageTrouble`` where the
-    disk does not read.
+def futs_of(times: Mapping[str, Fut]) -> list[tuple[Any, ...]]:
+    """The rows of ``fut`` of a futli with *times* in its suwaf, but for the number of the futli,
+    the digest as text.
     """
+    return [
+        (time, fut.s, fut.l, fut.digest, stored(fut.url), stored(fut.origin.found_by) or None,
+         stored(fut.label) or None)
+        for time, fut in times.items()
+    ]  # fmt: skip
+
+
+def read_papers(archive: Archive, folder: str, names: Sequence[str]) -> ReadPapers:
+    """The suwafs of these *names* in *folder*, relative to the root.
+
+    There is a sentence for each that is no paper's place. ``StorageTrouble`` where the disk does
+    not read.
+    """
+    papers: list[PaperRow] = []
+    gone: list[str] = []
+    sentences: list[str] = []
     with _opened(archive.root / folder) as fd:
         for name in names:
             try:
@@ -251,7 +270,11 @@ def read_papers(
                 place = Path(archive.root, folder, name)
                 sentences.append(f"{place}: no paper has this place: {error}")
                 paper = None
-            yield name, paper
+            if paper is None:
+                gone.append(name)
+            else:
+                papers.append(paper)
+    return ReadPapers(papers, gone, sentences)
 
 
 @contextmanager
@@ -270,7 +293,7 @@ def _opened(folder: Path) -> Iterator[int]:
         os.close(fd)
 
 
-def read_paper(archive: Archive, path: str, name: str, folder: int) -> ReadPaper | None:
+def read_paper(archive: Archive, path: str, name: str, folder: int) -> PaperRow | None:
     """The suwaf at *path*, *name* in the open *folder*; None where it is gone meanwhile.
 
     ``BadPid`` where it is no paper's place, ``StorageTrouble`` where the disk does not read.
@@ -288,8 +311,8 @@ def read_paper(archive: Archive, path: str, name: str, folder: int) -> ReadPaper
         suwaf = Suwaf.of_bytes(data, place, pid)
         _check_sizes(place, suwaf)
     except BadSuwaf as error:
-        return ReadPaper(pid=pid, path=path, times=times, suwaf=None, problem=stored(error.message))
-    return ReadPaper(pid=pid, path=path, times=times, suwaf=suwaf)
+        return _row(pid, path, times, None, stored(error.message))
+    return _row(pid, path, times, suwaf)
 
 
 def _bytes_of(place: Path, name: str, folder: int) -> tuple[bytes, FileTimes] | None:
