@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lafka.errors import BadPid, BadReport, StorageTrouble
-from lafka.index.papers import Days, HostRows, IndexTally, PaperRows
-from lafka.index.reading import Question, Reading
-from lafka.index.rows import AskedRow, BadLine, FeedLine, Named, folded, host_of, stored
+from lafka.index.papers import HostRows, IndexTally, PaperRows, add_days
+from lafka.index.reading import Question, Reading, ReadLines
+from lafka.index.rows import AskedRow, BadLine, FeedLine, folded, stored
 from lafka.index.scan import not_read
 from lafka.papers import Archive, Outcome
 from lafka.runs.reports import Report
@@ -41,11 +41,11 @@ _LAST_ASKED = (
     " ORDER BY time DESC LIMIT 1 OFFSET 7), '')"
 )
 _PLACES = (
-    "SELECT p.archive, p.id, l.id, l.reread FROM temp.place w LEFT JOIN paper p ON p.pid = w.pid"
+    "SELECT l.id, l.reread FROM temp.place w LEFT JOIN paper p ON p.pid = w.pid"
     " LEFT JOIN futli l ON l.paper = p.id AND l.url = w.url ORDER BY w.rowid"
 )
 _PLACE = (
-    "SELECT p.archive, p.id, l.id, l.reread FROM paper p"
+    "SELECT p.id, l.id, l.reread FROM paper p"
     " LEFT JOIN futli l ON l.paper = p.id AND l.url = ? WHERE p.pid = ?"
 )
 _BAD_PID = str(Outcome.BAD_PID)
@@ -119,7 +119,7 @@ class FeedRows:
         names = self._read_reports()
         unread = (one for name in names for one in self._unread(name))
         for (name, end, count), lines in self._reading.all("lines", unread):
-            self._take(name, lines)
+            self._take(name, ReadLines(*lines))
             self._note_read(name, end)
             self._account.lines += count
             self._step()
@@ -270,70 +270,44 @@ class FeedRows:
             (offset, self._tail(name, offset), name),
         )
 
-    def _parsed(self, name: str, told: Iterable[Sequence[Any] | str]) -> Iterator[FeedLine]:
-        """The lines that were *told* of the feed of run *name*; what is none is noted."""
-        for one in told:
-            if isinstance(one, str):
-                self._account.note(not_read(self._feed(name), one))
-            else:
-                yield FeedLine.of_values(*one)
-
-    def _take(self, name: str, told: Iterable[Sequence[Any] | str]) -> None:
-        """The rows of lines of the feed of run *name*, as ``reading`` has *told* them."""
-        days, asked = Days(self._db), list[tuple[int, FeedLine]]()
-        lines = [*self._parsed(name, told)]
-        for line, (archive, futli) in zip(lines, self._places(lines), strict=True):
-            days.add(line, self._numbers[name], self._host(line), archive)
-            if futli is not None:
-                asked.append((futli, line))
-        days.write()
+    def _take(self, name: str, read: ReadLines) -> None:
+        """The rows of what was *read* of the feed of run *name*."""
+        for reason in read.bad:
+            self._account.note(not_read(self._feed(name), reason))
+        add_days(self._db, self._hosts, self._numbers[name], read.counts)
+        lines = [FeedLine(*values) for values in read.asked]
+        places = zip(self._places(lines), lines, strict=True)
+        asked = [(futli, line) for futli, line in places if futli]
         self._papers.settle(self._fold(name, asked))
         self._papers.words_of_new()
 
-    def _host(self, line: FeedLine) -> int:
-        return self._hosts.number("" if line.outcome == _BAD_PID else host_of(line.futli))
-
-    def _places(self, lines: Iterable[FeedLine]) -> Iterator[tuple[str, int | None]]:
-        """The archive that each of *lines* is of, and its futli; None where the line counts by the
-        day alone.
+    def _places(self, lines: Sequence[FeedLine]) -> Iterator[int]:
+        """The futli of each of *lines*; 0 where there is none for it, or all its lines wait to be
+        read again.
         """
-        asked = [line for line in lines if line.outcome != _BAD_PID and not line.is_held]
         self._db.execute("DELETE FROM temp.place")
-        pairs = ((line.pid, line.futli) for line in asked)
+        pairs = ((line.pid, line.futli) for line in lines)
         self._db.executemany("INSERT INTO temp.place VALUES (?, ?)", pairs)
-        rows = iter(self._db.execute(_PLACES).fetchall())
-        for line in lines:
-            if line.outcome == _BAD_PID:
-                yield "", None
-            elif line.is_held:
-                yield self._unknown(line)
+        for line, (futli, waits) in zip(lines, self._db.execute(_PLACES).fetchall(), strict=True):
+            if futli is None:  # or a line before it has brought it
+                yield self._asked_at(line.pid, line)
             else:
-                archive, _, futli, waits = next(rows)
-                if futli is not None:
-                    yield archive, None if waits else futli  # all its lines wait to be read again
-                else:  # or a line before it has brought it
-                    yield self._asked_at(line.pid, line) or self._unknown(line)
+                yield 0 if waits else futli
 
-    def _asked_at(self, pid: str, line: FeedLine) -> tuple[str, int | None] | None:
-        """The archive and futli of *line*, None where *pid* is not known; as :meth:`_places`."""
-        row = self._db.execute(_PLACE, (line.futli, pid)).fetchone()
+    def _asked_at(self, text: str, line: FeedLine) -> int:
+        """As :meth:`_places`, of a *line* whose paper, or that of the pid *text*, may be new."""
+        row = self._db.execute(_PLACE, (line.futli, text)).fetchone()
         if row is None:
-            return None
-        archive, paper, futli, waits = row
+            try:
+                pid = self._archive.pid(text)
+            except BadPid:
+                return 0
+            self._papers.only_asked(pid)
+            return self._asked_at(str(pid), line)
+        paper, futli, waits = row
         if futli is None:
-            return archive, self._papers.new_futli(paper, line.futli)
-        return archive, None if waits else futli
-
-    def _unknown(self, line: FeedLine) -> tuple[str, int | None]:
-        """As :meth:`_places`, of a line that is held, or whose paper is not known by its text."""
-        try:
-            pid = self._archive.pid(line.pid)
-        except BadPid:
-            return "", None
-        if line.is_held:
-            return Named.of(pid).archive, None
-        self._papers.only_asked(pid)
-        return self._asked_at(str(pid), line) or ("", None)
+            return self._papers.new_futli(paper, line.futli)
+        return 0 if waits else int(futli)
 
     def _fold(self, name: str, asked: Iterable[tuple[int, FeedLine]]) -> set[int]:
         """Add each line that was *asked* to the asks of its futli; the futlis that changed.
@@ -370,7 +344,7 @@ class FeedRows:
     def _asked(self, row: Sequence[Any]) -> AskedRow:
         time, run, outcome, times, until, last_run, *rest = row
         names = self._names[run], self._names[last_run]
-        return AskedRow.of_values(time, names[0], outcome, times, until, names[1], *rest)
+        return AskedRow(time, names[0], outcome, times, until, names[1], *rest)
 
     def _put(self, rows: Iterable[tuple[int, AskedRow]]) -> None:
         self._db.executemany(_PUT_ASKED, itertools.starmap(self._values, rows))

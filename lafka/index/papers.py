@@ -15,7 +15,6 @@ from typing import Any
 from lafka.errors import printable
 from lafka.index.rows import (
     AskRun,
-    FeedLine,
     LinkEvent,
     Named,
     digest_bytes,
@@ -318,7 +317,7 @@ class PaperRows:
     ) -> tuple[tuple[Any, ...], list[LinkEvent]]:
         """The columns of ``_SET_LIFE`` but the last, and the events, of asks *rows* and *futs*."""
         own = [row for row in rows if not self._runs[row[6]][1]]
-        asks = [AskRun(time=row[0], until=row[1], outcome=row[2], times=row[3]) for row in own]
+        asks = [AskRun(*row[:4]) for row in own]
         lived = life(asks, futs)
         ends = [(row[1], row[2]) for row in own] + [(time, "fut") for time in futs]
         outcome = max(ends, key=lambda one: one[0].removesuffix("Z"), default=(None, None))[1]
@@ -340,42 +339,20 @@ def _fut_rows(futli: int, held: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, 
     return ((futli, *one[:3], digest_bytes(one[3]), *one[4:]) for one in held)
 
 
+Count = tuple[tuple[str, str, str, str], Sequence[int]]
+"""Lines of a run by day, host, archive and outcome: lines, held, requests, new, bytes."""
 _DAILY = (
     "INSERT INTO daily VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET lines ="
     " lines + excluded.lines, held = held + excluded.held, requests = requests + excluded.requests,"
     " new = new + excluded.new, bytes = bytes + excluded.bytes"
 )
-_MOST_DAYS = 25_000
-"""Counts that are held in memory before they are written, sorted as their table is."""
 
 
-class Days:
-    """Counts of lines by day, run, host, archive and outcome; they are there after :meth:`write`.
-
-    Each count has lines, held, requests, new, bytes.
-    """
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
-        self._counts: dict[tuple[Any, ...], list[int]] = {}
-
-    def add(self, line: FeedLine, run: int, host: int, archive: str) -> None:
-        """Count *line* of *run*; *host* by its number."""
-        key = (line.time[:10], run, host, archive, line.outcome)
-        if (counts := self._counts.get(key)) is None:
-            if len(self._counts) >= _MOST_DAYS:
-                self.write()
-            counts = self._counts[key] = [0, 0, 0, 0, 0]
-        counts[0] += 1
-        counts[1] += line.is_held
-        counts[2] += line.requests
-        counts[3] += line.new
-        counts[4] += line.size
-
-    def write(self) -> None:
-        counts = sorted(self._counts.items())
-        self._db.executemany(_DAILY, ((*key, *values) for key, values in counts))
-        self._counts.clear()
+def add_days(db: sqlite3.Connection, hosts: HostRows, run: int, counts: Iterable[Count]) -> None:
+    """Add *counts* of lines of *run* to those that are there."""
+    rows = [(day, run, hosts.number(host), archive, outcome, *values)
+            for (day, host, archive, outcome), values in counts]  # fmt: skip
+    db.executemany(_DAILY, sorted(rows))
 
 
 _PAST = (

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache, partial
-from operator import attrgetter
+from operator import add, attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from lafka.errors import LafkaError, MachineTrouble
-from lafka.index.rows import BadLine, FeedLine
+from lafka.errors import BadPid, LafkaError, MachineTrouble
+from lafka.index.papers import Count
+from lafka.index.rows import BadLine, FeedLine, Named, host_of
 from lafka.index.scan import ReadPapers, read_papers
-from lafka.papers import Archive
+from lafka.papers import Archive, Outcome
 from lafka.storage import children
 from lafka.storage.children import ChildDied, Children
 
@@ -34,6 +35,7 @@ MODULE = "lafka.index.reading"
 
 
 T = TypeVar("T")
+_BAD_PID = str(Outcome.BAD_PID)
 
 
 class Question(NamedTuple):
@@ -41,6 +43,16 @@ class Question(NamedTuple):
 
     values: dict[str, Any]
     lines: int
+
+
+class ReadLines(NamedTuple):
+    """What was read of some lines: the values of those that were ``asked``, ``counts`` of all, and
+    the reason of each that is no outcome.
+    """
+
+    asked: list[Sequence[Any]]
+    counts: list[Count]
+    bad: list[str]
 
 
 class Reading:
@@ -111,19 +123,36 @@ def _suwafs(archive: Archive, asked: dict[str, Any]) -> ReadPapers:
     return read_papers(archive, asked["folder"], asked["names"])
 
 
-def _lines(archive: Archive, asked: dict[str, Any]) -> list[tuple[Any, ...] | str]:  # noqa: ARG001
-    """The values of each line of a part of a feed; of what is no outcome the reason."""
-    told: list[tuple[Any, ...] | str] = []
-    lines: list[bytes] = []
+def _lines(archive: Archive, asked: dict[str, Any]) -> ReadLines:
+    read, lines = ReadLines([], [], []), list[bytes]()
+    counts: dict[tuple[str, str, str, str], list[int]] = {}
     with suppress(FileNotFoundError), Path(asked["feed"]).open("rb") as feed:
         feed.seek(asked["start"])
         lines = feed.read(asked["size"]).split(b"\n")[:-1]
-    for line in lines:
+    for data in lines:
         try:
-            told.append(_VALUES(FeedLine.of(line)))
+            line = FeedLine.of(data)
         except BadLine as error:
-            told.append(str(error))
-    return told
+            read.bad.append(str(error))
+            continue
+        _count(archive, line, counts)
+        if line.outcome != _BAD_PID and not line.is_held:
+            read.asked.append(_VALUES(line))
+    read.counts.extend(counts.items())
+    return read
+
+
+def _count(
+    archive: Archive, line: FeedLine, counts: dict[tuple[str, str, str, str], list[int]]
+) -> None:
+    code = host = ""
+    if line.outcome != _BAD_PID:
+        host = host_of(line.futli)
+        with suppress(BadPid):
+            code = Named.of(archive.pid(line.pid)).archive
+    count = counts.setdefault((line.time[:10], host, code, line.outcome), [0, 0, 0, 0, 0])
+    values = (1, line.is_held, line.requests, line.new, line.size)
+    count[:] = map(add, count, values)
 
 
 _TASKS: dict[str, _Task] = {"suwafs": _suwafs, "lines": _lines}

@@ -21,7 +21,7 @@ import json
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
@@ -143,7 +143,7 @@ class HeldFuts:
         )
 
 
-@dataclass(slots=True, kw_only=True)  # millions are made: to freeze one costs thrice as much
+@dataclass(slots=True)  # millions are made: to freeze one costs thrice as much
 class FeedLine:
     """A line of an outcome feed. ``time`` is ``YYYY-MM-DDThh:mm:ssZ``.
 
@@ -167,11 +167,6 @@ class FeedLine:
     first_right: bool | None = None
     capped: bool = False
     error: str | None = None
-
-    @classmethod
-    def of_values(cls, *values: Any) -> FeedLine:
-        """The line with *values* in the order of its fields."""
-        return cls(**dict(zip(cls.__slots__, values, strict=True)))
 
     @property
     def is_held(self) -> bool:
@@ -243,7 +238,7 @@ def _number_of(digests: Iterable[str]) -> int:
     return int.from_bytes(hashed) >> 1 if text else 0
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class AskedRow:
     """Asks in a row that came to the same: a row of ``asked``.
 
@@ -278,11 +273,6 @@ class AskedRow:
             capped=line.capped, error=line.error,
         )  # fmt: skip
 
-    @classmethod
-    def of_values(cls, *values: Any) -> AskedRow:
-        """The row with *values* in the order of its fields."""
-        return cls(**dict(zip(cls.__slots__, values, strict=True)))
-
     @property
     def place(self) -> tuple[str, str]:
         """The key that orders lines of a futli: the time of the last here, and its run."""
@@ -294,21 +284,18 @@ class AskedRow:
         return not apart and mine == (line.outcome, line.digests, line.landing)
 
     def with_line(self, run: str, line: FeedLine) -> AskedRow:
-        return replace(
-            self.of(run, line),
-            time=self.time,
-            run=self.run,
-            times=self.times + 1,
-            requests=self.requests + line.requests,
-            new=self.new + line.new,
-            steps=self._steps(line),
-        )
+        row = self.of(run, line)
+        row.time, row.run, row.times = self.time, self.run, self.times + 1
+        row.requests += self.requests
+        row.new += self.new
+        row.steps = self._steps(line)
+        return row
 
     def _steps(self, line: FeedLine) -> str:
         """The steps with that of *line*, while it can still decide whether a link is lost."""
-        first, last = moment(self.time), moment(self.until)
+        first = moment(self.time)
         if self.times >= CLOSED_ASKS and (
-            line.outcome == _FUT or (last - first).days >= CLOSED_DAYS
+            line.outcome == _FUT or (moment(self.until) - first).days >= CLOSED_DAYS
         ):
             return self.steps
         return f"{self.steps} {int((moment(line.time) - first).total_seconds())}".lstrip()
@@ -356,7 +343,7 @@ GONE_DAYS, GONE_ASKS = 7.0, 2
 CLOSED_DAYS, CLOSED_ASKS = 30.0, 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class AskRun:
     """Asks in a row that ended alike: the first at ``time``, the last at ``until``, ``times`` many.
 
