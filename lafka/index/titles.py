@@ -192,15 +192,16 @@ class _Reading:
 
     def _write(self, db: sqlite3.Connection, chunk: _Chunk) -> list[int]:
         """Write the titles of some papers; the numbers of those that have another one now."""
-        changed = []
+        changed, rows = [], []
         for row, (told, year) in zip(chunk.rows, chunk.found(self._account), strict=True):
             number, _, _, size, title, source, authors, _ = row
-            db.execute(
-                "UPDATE paper SET (title, authors, title_from, titled) = (?, ?, ?, ?),"
-                " year = coalesce(?, year) WHERE id = ?", (*told, size, year, number)
-            )  # fmt: skip
+            rows.append((*told, size, year, number))
             if told != (title, authors, source):
                 changed.append(number)
+        db.executemany(
+            "UPDATE paper SET (title, authors, title_from, titled) = (?, ?, ?, ?),"
+            " year = coalesce(?, year) WHERE id = ?", rows
+        )  # fmt: skip
         self._account.titles += len(changed)
         return changed
 
