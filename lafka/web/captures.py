@@ -44,6 +44,8 @@ class Captured:
 def padded(digits: str) -> str:
     """Return the 14 digits of a time of which *digits* are the beginning; ``BadArgument``."""
     filled = digits + "00000101000000"[len(digits) :]
+    if len(digits) == 7 and digits[-1] == "3":
+        filled = f"{digits}0000000"  # no month has a 31st and each but one a 30th
     try:
         if not re.fullmatch(r"[0-9]{14}", filled):
             raise ValueError

@@ -66,6 +66,9 @@ class Cdx:
         query = request.query_params
         if unknown := sorted(set(query) - PARAMETERS):
             raise BadArgument(f"{unknown[0][:40]}: no parameter, which are {_named(PARAMETERS)}")
+        once = PARAMETERS - {"filter", "collapse"}
+        if twice := sorted(name for name in once if len(query.getlist(name)) > 1):
+            raise BadArgument(f"{twice[0]}: it is given twice")
         output, fields = query.get("output", "cdx"), _fields(query)
         if output not in _OUTPUTS:
             raise BadArgument(f"output: {_named(_OUTPUTS)}")
@@ -244,9 +247,8 @@ def _match(url: str, kind: str) -> dict[str, str]:
 
 
 def _digits(query: QueryParams, name: str, fill: str) -> str:
-    text = query.get(name, "")
-    if not re.fullmatch(r"[0-9]{0,14}", text):
-        raise BadArgument(f"{name}: at most 14 digits")
+    if text := query.get(name, ""):
+        padded(text)
     return text.ljust(14, fill)
 
 

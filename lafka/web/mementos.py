@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lafka.errors import BadArgument, NotHeld
+from lafka.storage.outputs import counted
 from lafka.urls import memento
 from lafka.urls.memento import Memento, Original, TimeMapPage
 from lafka.web.captures import Captured, Captures, padded
@@ -23,6 +24,8 @@ from lafka.web.splaps import handed_on
 PREFIX = "/web"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _QUOTED = re.compile("([1-9][0-9]*/)?https?%3a", re.IGNORECASE)
+_BARE = re.compile(r"[\w-]+(\.[\w-]+)+(:[0-9]{1,5})?(/.*)?", re.DOTALL)
+"""A URL without its scheme."""
 _PAGE = re.compile(r"(?P<number>[1-9][0-9]{0,5})/(?P<url>.*)", re.DOTALL)
 
 
@@ -49,13 +52,15 @@ class Mementos:
         return Response(status_code=302, headers={**headers, "Location": chosen.uri})
 
     def memento(self, request: Request, found: re.Match[str]) -> Response:
-        """The payload of a capture; at another second a redirect to the nearest one."""
+        """The payload of a capture; at another second, or without ``id_`` as other archives have
+        it, a redirect to the nearest one.
+        """
         url = whole(request, found["url"])
         captures = self._captures.of(url)
         original = self._original(url, captures)
         wanted = _time(found["time"])
         exact = next((one for one in captures if one.time == wanted), None)
-        if exact is None:
+        if exact is None or found["form"] != "id_":
             near = memento.nearest(original.mementos, wanted)
             return Response(status_code=302, headers={"Location": near.uri})
         own = next(one for one in original.mementos if one.time == exact.time)
@@ -66,14 +71,15 @@ class Mementos:
 
     def timemap(self, request: Request, found: re.Match[str]) -> Response:
         """A page of the TimeMap, in link-format, JSON or CDXJ."""
+        if (form := found["form"]) not in memento.TIMEMAPS:
+            raise BadArgument(f"{form[:20]}: no TimeMap, which are {', '.join(memento.TIMEMAPS)}")
         text, number = whole(request, found["url"]), 1
         if numbered := _PAGE.fullmatch(text):
             text, number = numbered["url"], int(numbered["number"])
         original = self._original(text, self._captures.of(text))
-        form = found["form"]
         count = memento.pages(len(original.mementos))
         if number > count:
-            raise NotHeld(f"the TimeMap has {count} pages")
+            raise NotHeld(f"the TimeMap has {counted(count, 'page')}")
         page = TimeMapPage(
             number=number, uris=[self._map(form, text, n) for n in range(1, count + 1)]
         )
@@ -122,6 +128,8 @@ def whole(request: Request, path: str) -> str:
     query = request.scope["query_string"].decode("latin-1")
     if _QUOTED.match(path):
         path = unquote(path)
+    if _BARE.fullmatch(path):
+        path = f"http://{path}"
     return f"{path}?{query}" if query else path
 
 

@@ -278,7 +278,8 @@ def _named(question: Question) -> dict[str, str]:
     return {name: value for name, value in told.items() if value}
 
 
-_ORDERS = {"words": "best first", "all": "newest first", "url": "by link", "archive": "by series"}
+_ORDERS = {"words": "best first", "all": "newest first", "url": "by link", "archive": "by series",
+           "host": "as they came", "state": "as they came", "year": "as they came"}  # fmt: skip
 
 
 def _search_at(named: Mapping[str, str], **changed: str) -> str:

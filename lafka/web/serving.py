@@ -220,8 +220,8 @@ def bytes_origin(site: Site) -> OriginRoutes:
         f"/wacz/(?P<pid>{_ONE})\\.wacz": held.wacz,
         f"/splaps/(?P<pid>{_ONE})/(?P<record>{_ONE})": splaps.splap,
         "/web/cdx": cdx.query,
-        "/web/timemap/(?P<form>link|json|cdxj)/(?P<url>.+)": mementos.timemap,
-        "/web/(?P<time>[0-9]{4,14})id_/(?P<url>.+)": mementos.memento,
+        f"/web/timemap/(?P<form>{_ONE})/(?P<url>.+)": mementos.timemap,
+        "/web/(?P<time>[0-9]{4,14})(?P<form>(?:[a-z]{2}_)?)/(?P<url>.+)": mementos.memento,
         "/web/(?P<url>.+)": mementos.timegate,
         "/robots\\.txt": Pages(site).robots,
     }

@@ -267,12 +267,34 @@ def test_a_captured_redirect_is_a_memento_that_leads_to_the_next(tmp_path: Path)
             assert answer.status_code == status
 
 
+def test_addresses_as_other_archives_have_them_lead_to_what_is_held(served: Served) -> None:
+    bare = AT.partition("://")[2]
+    with httpx.Client(base_url=served.bytes) as client:
+        wanted = client.get(f"/web/{AT}").headers["location"]
+        for form in ("20261122/", "20261122if_/", "20261122im_/"):
+            answer = client.get(f"/web/{form}{AT}")
+            assert (answer.status_code, answer.headers["location"]) == (302, wanted)
+        digits = wanted.split("/web/")[1][:14]
+        assert client.get(f"/web/{digits}/{AT}").headers["location"] == wanted
+        gate = client.get(f"/web/{bare}")
+        assert gate.links["original"]["url"] == f"http://{bare}"
+        assert client.get(gate.headers["location"]).content == pdf("second")
+        none = client.get(f"/web/timemap/xml/{AT}")
+        assert (none.status_code, none.text) == (
+            400, "xml: no TimeMap, which are link, json, cdxj\n"
+        )  # fmt: skip
+        assert client.get(f"/web/timemap/json/2/{AT}").text == "the TimeMap has 1 page\n"
+
+
 CDX = {
     "": ["first", "second"],
     "&sort=reverse": ["second", "first"],
     "&limit=1": ["first"],
     "&from=20261121": ["second"],
     "&to=20261120": ["first"],
+    "&from=2026113": [],
+    "&to=2026113": ["first", "second"],
+    "&closest=2026113&sort=closest&limit=1": ["second"],
     "&closest=20261121000000&sort=closest&limit=1": ["second"],
     "&filter=!status:200": [],
     "&filter=%3Dstatus:200": ["first", "second"],
@@ -310,7 +332,8 @@ def test_cdx_answers_what_is_asked(served: Served, asked: str) -> None:
     ["", "url=x&output=xml", "url=x&limit=--1", "url=x&filter=~mime:(a|b)*c", "url=x&fl=secret",
      "url=x&filter=~mime:a*a*a*b", "url=x&from=yesterday", "url=x&matchType=all", "url=x&sort=up",
      "url=x&collapseTime=10", "url=x&collapse=secret", "url=x&page=-1", "url=x&page=7",
-     "url=x&pageSize=0", "url=x&resumeKey=x", "url=x&showResumeKey=yes", "url=x&Limit=1"],
+     "url=x&pageSize=0", "url=x&resumeKey=x", "url=x&showResumeKey=yes", "url=x&Limit=1",
+     "url=x&url=y", "url=x&limit=1&limit=2", "url=x&from=20261399", "url=x&to=2026022931"],
 )  # fmt: skip
 def test_what_cdx_does_not_understand_is_told(served: Served, query: str) -> None:
     answer = httpx.get(f"{served.bytes}/web/cdx?{query}")
