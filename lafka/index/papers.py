@@ -30,12 +30,13 @@ _COLUMNS = (
     "id, folder, path, mtime_ns, size, ino, warc_bytes, futs, first, last, problem, archive,"
     " series, year, pid"
 )
-_ADD_PAPER = f"INSERT OR IGNORE INTO paper ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+_ADD_PAPER = f"INSERT INTO paper ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 _SET_PAPER = (
     f"UPDATE paper SET ({_COLUMNS}) = (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,"
     "CASE WHEN title_from = 'redif' THEN coalesce(?14, year) ELSE ?14 END,?15) WHERE id = ?1"
 )
 _ADD_FUTLI = "INSERT INTO futli (id, paper, url, host, open) VALUES (?, ?, ?, ?, ?)"
+_THERE = "SELECT pid, id FROM paper WHERE pid IN (SELECT value FROM json_each(?))"
 _ADD_FUT = "INSERT INTO fut VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _SET_LIFE = (
     "UPDATE futli SET (state, outcome, asked, asks, requests, first_had, had, lost_since, lost_by,"
@@ -140,41 +141,42 @@ class PaperRows:
         self._runs = {number: (name, bool(legacy)) for number, name, legacy in rows}
 
     def take(self, folder: int, papers: Sequence[Sequence[Any]]) -> None:
-        """Make the rows of *papers*, each a ``PaperRow``, those of their suwafs in *folder*."""
-        pids = [values[-1] for values, _ in papers]
-        if self._anew and len({*pids}) == len(pids) and not self._is_there(pids):
-            self._add(folder, papers)
-        else:
-            for values, links in papers:
-                self._take(folder, values, links)
-
-    def _is_there(self, pids: Sequence[str]) -> bool:
-        there = "SELECT 1 FROM paper WHERE pid IN (SELECT value FROM json_each(?)) LIMIT 1"
-        return self._db.execute(there, (json.dumps(pids),)).fetchone() is not None
+        """Make the rows of *papers*, as ``ReadPapers`` has them, those of their suwafs in *folder*;
+        of two of a pid the last stands.
+        """
+        every = {values[-1]: (values, links) for values, links in papers}
+        there = dict(self._db.execute(_THERE, (json.dumps([*every]),)).fetchall())
+        self._add(folder, [told for pid, told in every.items() if pid not in there])
+        for pid, number in there.items():
+            self._renew(number, folder, *every[pid])
 
     def _add(self, folder: int, papers: Sequence[Sequence[Any]]) -> None:
         """Add *papers* that are not there, a statement for each table."""
-        paper, futli = self._next("paper"), self._next("futli")
-        rows: list[tuple[Any, ...]] = []
-        futlis: list[tuple[Any, ...]] = []
-        futs: list[tuple[Any, ...]] = []
+        paper, first = self._next("paper"), self._next("futli")
+        rows, futlis, futs = [], list[tuple[Any, ...]](), list[tuple[Any, ...]]()
         for number, (values, links) in enumerate(papers, paper):
             rows.append((number, folder, *values))
             for url, is_open, held in links:
+                futli = first + len(futlis)
                 futlis.append((futli, number, url, self._hosts.number(host_of(url)), is_open))
                 futs += _fut_rows(futli, held)
-                futli += 1
         for statement, some in ((_ADD_PAPER, rows), (_ADD_FUTLI, futlis), (_ADD_FUT, futs)):
             self._db.executemany(statement, some)
+        self.settle(row[0] for row in futlis)
+        for number, *_ in rows:
+            self.words(number)
 
     def _next(self, table: str) -> int:
         found = self._db.execute(f"SELECT coalesce(max(id), 0) + 1 FROM {table}").fetchone()
         return int(found[0])
 
-    def _take(self, folder: int, values: Sequence[Any], links: Sequence[Sequence[Any]]) -> None:
-        number, is_new = self._put_paper(folder, values)
+    def _renew(
+        self, number: int, folder: int, values: Sequence[Any], links: Sequence[Sequence[Any]]
+    ) -> None:
+        """Make the rows of a paper that is there those of its suwaf."""
+        self._db.execute(_SET_PAPER, (number, folder, *values))
         opened = {url for url, is_open, _ in links if is_open}
-        there = {} if is_new else dict(self._futlis(number))
+        there = dict(self._futlis(number))
         before = set(there)
         for url, futli in there.items():
             self._db.execute("DELETE FROM fut WHERE futli = ?", (futli,))
@@ -184,21 +186,9 @@ class PaperRows:
                 there[url] = self._add_futli(number, url, is_open=is_open)
             self._db.executemany(_ADD_FUT, _fut_rows(there[url], held))
         self.settle(there.values())
-        if not is_new:
-            self._drop_unknown(there.values())
-        # Nothing else of a paper that was there is searched.
-        if is_new or {url for url, _ in self._futlis(number)} != before:
+        self._drop_unknown(there.values())
+        if {url for url, _ in self._futlis(number)} != before:  # nothing else is searched
             self.words(number)
-
-    def _put_paper(self, folder: int, values: Sequence[Any]) -> tuple[int, bool]:
-        """The number of the paper with *values*, and whether it is new."""
-        done = self._db.execute(_ADD_PAPER, (None, folder, *values))
-        if done.rowcount:
-            assert done.lastrowid is not None
-            return done.lastrowid, True
-        row = self._db.execute("SELECT id FROM paper WHERE pid = ?", (values[-1],)).fetchone()
-        self._db.execute(_SET_PAPER, (row[0], folder, *values))
-        return int(row[0]), False
 
     def _futlis(self, paper: int) -> list[tuple[str, int]]:
         return self._db.execute("SELECT url, id FROM futli WHERE paper = ?", (paper,)).fetchall()

@@ -217,6 +217,18 @@ def test_pages_say_no_more_than_a_reader_needs(client: httpx.Client) -> None:
     assert "," not in when("2026-11-28", clock=True)
 
 
+def test_a_paper_without_a_title_is_cited_by_its_pid_once(client: httpx.Client) -> None:
+    cited = client.get(f"/papers/{quote(GONE, safe='')}").text.partition('class="cite">')[2]
+    assert cited.partition("</p>")[0].count(GONE) == 1
+
+
+def test_what_is_found_tells_its_order(client: httpx.Client) -> None:
+    told = {"q=x.example": "as they came", "q=RePEc:ttl": "by pid", "q=work": "best first",
+            "state=held": "newest first", "year=1994": "as they came"}  # fmt: skip
+    for query, order in told.items():
+        assert f", {order}.</p>" in client.get(f"/search?{query}").text, query
+
+
 def test_a_run_tells_its_list_and_times_and_no_path(tmp_path: Path) -> None:
     store = filled(tmp_path / "archive")
     run = {"format": 1, "run": "20261128T131122321905Z-vm-1", "done": True, "reason": "finished",
