@@ -13,9 +13,8 @@ to the archive never reads it, and deleting it loses nothing. Brought up to date
 that happened to the archive, it equals one made anew, row by row.
 
 ``tables``    the files of an index, the schema and its version; opening a database
-``scan``      which suwafs changed, and what they say; no database
+``scan``      which suwafs changed, what they and lines of feeds say, in children; no database
 ``rows``      a suwaf, a line of a feed, a pid, the life of a futli: what the tables have; pure
-``reading``   suwafs and lines of feeds, read in children where an index is made anew
 ``papers``    suwafs -> rows; counts of lines by day
 ``feeds``     reports and outcome feeds -> rows
 ``build``     all of it, in batches, by one process at a time; whether an index equals a new one

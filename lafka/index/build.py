@@ -23,8 +23,16 @@ import lafka
 from lafka.index import tables
 from lafka.index.feeds import FeedRows
 from lafka.index.papers import HostRows, IndexTally, PaperRows
-from lafka.index.reading import Question, Reading
-from lafka.index.scan import ChangedFolder, FolderTimes, Found, GoneFolder, ReadPapers, Scan
+from lafka.index.scan import (
+    ChangedFolder,
+    FolderTimes,
+    Found,
+    GoneFolder,
+    Question,
+    Reading,
+    ReadPapers,
+    Scan,
+)
 from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
 from lafka.storage import drafts

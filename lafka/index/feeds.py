@@ -22,9 +22,8 @@ from typing import Any, BinaryIO
 
 from lafka.errors import BadPid, BadReport, StorageTrouble
 from lafka.index.papers import HostRows, IndexTally, PaperRows, add_days
-from lafka.index.reading import Question, Reading, ReadLines
 from lafka.index.rows import AskedRow, BadLine, FeedLine, folded, stored
-from lafka.index.scan import not_read
+from lafka.index.scan import Question, Reading, ReadLines, not_read
 from lafka.papers import Archive, Outcome
 from lafka.runs.reports import Report
 

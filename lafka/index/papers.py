@@ -22,6 +22,7 @@ from lafka.index.rows import (
     life,
     step_times,
 )
+from lafka.index.scan import Count
 from lafka.index.tables import spaced
 from lafka.papers import Pid
 from lafka.storage.outputs import counted
@@ -329,8 +330,6 @@ def _fut_rows(futli: int, held: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, 
     return ((futli, *one[:3], digest_bytes(one[3]), *one[4:]) for one in held)
 
 
-Count = tuple[tuple[str, str, str, str], Sequence[int]]
-"""Lines of a run by day, host, archive and outcome: lines, held, requests, new, bytes."""
 _DAILY = (
     "INSERT INTO daily VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET lines ="
     " lines + excluded.lines, held = held + excluded.held, requests = requests + excluded.requests,"

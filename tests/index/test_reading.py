@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lafka.errors import MachineTrouble, StorageTrouble
-from lafka.index import build, reading, scan
-from lafka.index.reading import Reading
+from lafka.index import build, scan
+from lafka.index.scan import Reading
 from lafka.papers import Archive
 from lafka.storage.children import ChildDied, Children
 from tests.index.histories import History, at, futli_of, line, pid_of
@@ -28,8 +28,8 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
     history.feed(1, line(1, 4), b"[1]\n", odd, line(1, 5, "gone"), line(7, 6, "timeout"))
     history.feed(2, line(1, 3, "gone"), line(1, 4.5, "dns"), line(50, 1), b'{"torn')
     history.index()
-    monkeypatch.setattr(reading, "CHILDREN", 2)
-    monkeypatch.setattr(reading, "ALONE", 0)
+    monkeypatch.setattr(scan, "CHILDREN", 2)
+    monkeypatch.setattr(scan, "ALONE", 0)
     return history
 
 
@@ -80,7 +80,7 @@ def test_a_disk_that_does_not_read_is_told_by_its_own_error(
     def broken(*_: Any) -> None:
         raise StorageTrouble("suwaf", OSError(5, "Input/output error"))
 
-    assert reading._tried(broken, {"root": str(history.root), "collection": "RePEc"}, b"") is None
+    assert scan._tried(broken, {"root": str(history.root), "collection": "RePEc"}, b"") is None
     monkeypatch.setattr(Children, "ask", lambda *_, **__: None)
     monkeypatch.setattr(scan, "read_paper", broken)
     with pytest.raises(StorageTrouble, match="Input/output error"):
@@ -97,7 +97,7 @@ def test_no_question_is_taken_ahead_where_an_index_is_brought_up_to_date(
     def asked() -> Any:
         for name in ("0.json", "1.json"):
             taken.append(name)
-            yield name, reading.Question({"folder": "suwaf/RePEc/abc/wpaper", "names": [name]}, 1)
+            yield name, scan.Question({"folder": "suwaf/RePEc/abc/wpaper", "names": [name]}, 1)
 
     answers = told.all("suwafs", asked())
     name, (papers, *_) = next(answers)
@@ -115,7 +115,7 @@ def test_a_paper_that_has_two_suwafs_is_one_row_of_a_new_index(
     history.suwaf(2, {0: [2.0]})
     read = scan.read_papers(history.archive, "suwaf/RePEc/abc/wpaper", ["1.json"])
     twice = read._replace(papers=[*read.papers] * copies)
-    monkeypatch.setattr(reading, "read_papers", lambda *_: twice)
+    monkeypatch.setattr(scan, "read_papers", lambda *_: twice)
     history.index()
     assert history.rows("SELECT pid, futs FROM paper") == [(pid_of(1), 1)]
     assert history.rows("SELECT time FROM fut") == [(at(1),)]
