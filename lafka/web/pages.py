@@ -103,6 +103,11 @@ class Pages:
         )  # fmt: skip
         self._made.globals["site"] = site
 
+    def compile(self) -> None:
+        """Make every template ready, so that nobody who asks waits for it."""
+        for name in self._made.list_templates():
+            self._made.get_template(name)
+
     def page(self, name: str, code: int = 200, **values: Any) -> Response:
         """The page of the template *name*."""
         text = self._made.get_template(name).render(values)

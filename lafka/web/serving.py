@@ -170,6 +170,7 @@ def _routes(handlers: dict[str, Handler]) -> list[tuple[re.Pattern[str], Handler
 
 def pages_origin(site: Site) -> OriginRoutes:
     pages, api = Pages(site), Api(site)
+    pages.compile()
     paper = f"/papers/(?P<pid>{_ONE})"
     patterns: dict[str, Handler] = {
         "/": pages.home,

@@ -161,6 +161,25 @@ def test_visits_that_found_the_same_bytes_are_one_fut(tmp_path: Path) -> None:
     assert table.plot.y == ("futs",)
 
 
+def test_growth_counts_a_labelled_pdf_by_its_bytes_and_paper_and_not_as_a_fut(
+    tmp_path: Path,
+) -> None:
+    made = Store(tmp_path / "archive")
+    late = START + timedelta(days=70)
+    body, beside = pdf("x"), pdf("beside it, and longer")
+    made.put(made.fut(body))
+    splap = made.splap(page_of("a splap"), pid=OTHER, at=late)
+    found = made.found(splap, "http://x.example/s.pdf", beside, label="supplement", at=late)
+    made.put(splap, found)
+    place = IndexFiles.of(made.root)
+    refresh(made.archive, place)
+    with closing(open_to_read(place.database)) as db:
+        growth = values(report(db))["growth"]
+    months = {row["month"]: (row["papers"], row["futs"], row["bytes"]) for row in growth}
+    assert [*months.values()] == [(1, 0, len(beside)), (0, 0, 0), (1, 1, len(body))]
+    assert [*months] == sorted(months, reverse=True)
+
+
 def test_a_span_bounds_what_is_counted(db: Any) -> None:
     later = values(report(db, since="2026-01-15", until="2026-02"))
     assert {row["day"] for row in later["outcomes_by_day"]} == {"2026-01-21", "2026-02-10"}

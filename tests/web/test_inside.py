@@ -18,6 +18,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import httpx
+import jinja2
 import pytest
 import uvicorn
 from hypothesis import HealthCheck, given, settings
@@ -54,6 +55,20 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 def web(store: Store) -> Iterator[Web]:
     with inside(store, store.root.parent) as made:
         yield made
+
+
+def test_no_one_who_asks_waits_for_a_template_to_be_compiled(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*_: object, **__: object) -> None:
+        raise AssertionError("compiled while somebody waits")
+
+    with inside(store, store.root.parent) as web:
+        monkeypatch.setattr(jinja2.Environment, "compile", late)
+        for path in ("/", "/search", "/archives", "/years", "/runs", f"/papers/{PID}", "/nowhere"):
+            status, body = ask(web, PAGES, path.encode())
+            assert status == (404 if path == "/nowhere" else 200)
+            assert b"</html>" in body
 
 
 STARTS = {
