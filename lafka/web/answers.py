@@ -6,7 +6,7 @@ import asyncio
 import gzip
 import json
 import os
-from collections.abc import AsyncIterator, Container, Mapping
+from collections.abc import AsyncIterator, Collection, Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from lafka.errors import printable
+from lafka.errors import BadArgument, printable
 from lafka.urls.memento import http_date
 from lafka.web import ranges
 
@@ -242,6 +242,19 @@ class Pieces(StreamingResponse):
                 "more_body": place + count < end,
             })  # fmt: skip
             place += count
+
+
+def check_asked(request: Request, known: Collection[str], several: Container[str] = ()) -> None:
+    """``BadArgument`` for a parameter that is none of *known*, or is given twice and not one of
+    *several*: no answer passes one over.
+    """
+    names = [name for name, _ in request.query_params.multi_items()]
+    for name in sorted(names):
+        if name not in known:
+            there = f"which are {', '.join(sorted(known))}" if known else "there are none"
+            raise BadArgument(f"{name[:40]}: no parameter, {there}")
+        if names.count(name) > 1 and name not in several:
+            raise BadArgument(f"{name}: it is given twice")
 
 
 def within(send: Send) -> Send:

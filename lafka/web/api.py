@@ -17,11 +17,12 @@ from lafka.errors import BadArgument
 from lafka.index import tables
 from lafka.index.search import search
 from lafka.web import telling
-from lafka.web.answers import as_json
+from lafka.web.answers import as_json, check_asked
 from lafka.web.pages import asked
 from lafka.web.site import Site
 
 PREFIX = "/api/"
+SEARCHED = ("q", "host", "archive", "series", "year", "state", "after")
 
 
 class Api:
@@ -56,26 +57,19 @@ class Api:
 
     def search(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
         with tables.reraising(self._site.index / tables.NAME):
-            _only(request, "q", "host", "archive", "series", "year", "state", "after")
+            check_asked(request, SEARCHED)
             return as_json(asdict(search(self._site.db(), asked(request))))
 
     def runs(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
-        _only(request, "limit")
+        check_asked(request, ("limit",))
         text = request.query_params.get("limit", "50")
         if not re.fullmatch(r"[1-9][0-9]{0,2}", text):
             raise BadArgument("limit: a number from 1 to 999")
         return as_json({"runs": telling.runs(self._site, int(text))})
 
     def summary(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
-        _only(request)
+        check_asked(request, ())
         return as_json(telling.summary(self._site))
-
-
-def _only(request: Request, *names: str) -> None:
-    """Refuse a parameter that no answer would heed: ``BadArgument``."""
-    if unknown := sorted({*request.query_params} - {*names}):
-        known = f"which are {', '.join(names)}" if names else "there are none"
-        raise BadArgument(f"{unknown[0][:40]}: no parameter, {known}")
 
 
 def document() -> dict[str, Any]:

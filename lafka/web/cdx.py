@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lafka.errors import BadArgument
+from lafka.web.answers import check_asked
 from lafka.web.captures import Captured, Captures, padded
 from lafka.web.site import Site
 
@@ -64,14 +65,10 @@ class Cdx:
 
     def query(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
         query = request.query_params
-        if unknown := sorted(set(query) - PARAMETERS):
-            raise BadArgument(f"{unknown[0][:40]}: no parameter, which are {_named(PARAMETERS)}")
-        once = PARAMETERS - {"filter", "collapse"}
-        if twice := sorted(name for name in once if len(query.getlist(name)) > 1):
-            raise BadArgument(f"{twice[0]}: it is given twice")
+        check_asked(request, PARAMETERS, ("filter", "collapse"))
         output, fields = query.get("output", "cdx"), _fields(query)
         if output not in _OUTPUTS:
-            raise BadArgument(f"output: {_named(_OUTPUTS)}")
+            raise BadArgument(f"output: {', '.join(sorted(_OUTPUTS))}")
         if _flag(query, "showNumPages"):
             return self._pages(query)
         captures, resume = self._limited(query)
@@ -212,10 +209,6 @@ def _sorted(found: Iterable[Captured], order: str) -> Iterator[Captured]:
         return
     for _, group in groupby(found, key=lambda one: one.entry.key):
         yield from sorted(group, key=_place)
-
-
-def _named(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))
 
 
 def _flag(query: QueryParams, name: str) -> bool:

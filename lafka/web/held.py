@@ -22,7 +22,7 @@ from lafka.errors import BadPid, NotHeld
 from lafka.papers import Fut, Pid, package
 from lafka.warc.converting.packing import stream
 from lafka.warc.format.dates import WarcDate
-from lafka.web.answers import PIECE, Stretch, sent, told
+from lafka.web.answers import PIECE, Stretch, check_asked, sent, told
 from lafka.web.site import Site, Withheld
 
 _WAITING = 4  # pieces of a WACZ that are made before they are sent
@@ -39,6 +39,7 @@ class BytesOrigin:
 
     def fut(self, request: Request, found: re.Match[str]) -> Response:
         """The PDF of a paper, or of its ``futli``, the latest not after ``time``."""
+        check_asked(request, ("futli", "time", "label", "verify"))
         pid = self._site.open_pid(unquote(found["pid"]))
         query = request.query_params
         time = query.get("time", "").removesuffix("Z") or None

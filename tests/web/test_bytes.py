@@ -42,6 +42,11 @@ def test_an_earlier_version_is_had_by_its_time(others: httpx.Client, served: Ser
     assert "immutable" in answer.headers["cache-control"]
 
 
+@pytest.mark.parametrize("query", ["futi=x", "time=2026&time=2027", "Verify=1"])
+def test_a_parameter_that_no_fut_is_chosen_by_is_refused(others: httpx.Client, query: str) -> None:
+    assert others.get(f"{at(PID)}?{query}").status_code == 400
+
+
 RANGES = {
     "bytes=0-9": (206, 0, 10),
     "bytes=10-": (206, 10, None),
