@@ -24,13 +24,13 @@ from lafka.index import tables
 from lafka.index.feeds import FeedRows
 from lafka.index.papers import HostRows, IndexTally, PaperRows
 from lafka.index.scan import (
+    Asked,
     ChangedFolder,
     FolderTimes,
     Found,
     GoneFolder,
-    Question,
+    PaperRow,
     Reading,
-    ReadPapers,
     Scan,
 )
 from lafka.index.tables import IndexFiles
@@ -327,9 +327,9 @@ class IndexBuilder:
         }
         scan = Scan(self._archive.root, known, began_ns=began, lost=self._tell_lost)
         for part, read in self._reading.all("suwafs", self._parts(scan)):
-            self._take(part, ReadPapers(*read))
+            self._take(part, *read)
 
-    def _parts(self, scan: Scan) -> Iterator[tuple[_Part, Question]]:
+    def _parts(self, scan: Scan) -> Iterator[Asked[_Part]]:
         for folder in scan:
             if isinstance(folder, GoneFolder):
                 self._forget(folder)
@@ -339,7 +339,7 @@ class IndexBuilder:
     def _tell_lost(self, link: Path) -> None:
         self._account.note(f"{link}: a link that leads nowhere")
 
-    def _parts_of(self, folder: ChangedFolder) -> Iterator[tuple[_Part, Question]]:
+    def _parts_of(self, folder: ChangedFolder) -> Iterator[Asked[_Part]]:
         number = self._folder(folder)
         known, there = self._known(number, folder.path), {*folder.suwafs}
         names = sorted(name for name, *_ in there - known)
@@ -350,14 +350,16 @@ class IndexBuilder:
             some = names[start : start + step]
             is_last = start + step >= len(names)
             part = _Part(folder=folder, number=number, before=before, is_last=is_last)
-            yield part, Question({"folder": folder.path, "names": some}, len(some))
+            yield part, {"folder": folder.path, "names": some}, len(some)
 
-    def _take(self, part: _Part, read: ReadPapers) -> None:
-        self._papers.take(part.number, read.papers)
-        self._account.papers += len(read.papers)
-        self._wrote(len(read.papers))
-        self._remove(part.number, part.folder.path, part.before.intersection(read.gone))
-        for sentence in read.sentences:
+    def _take(
+        self, part: _Part, papers: list[PaperRow], gone: list[str], sentences: list[str]
+    ) -> None:
+        self._papers.take(part.number, papers)
+        self._account.papers += len(papers)
+        self._wrote(len(papers))
+        self._remove(part.number, part.folder.path, part.before.intersection(gone))
+        for sentence in sentences:
             self._account.note(sentence)
         if part.is_last:
             times = part.folder.times

@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 from lafka.errors import BadPid, BadReport, StorageTrouble
 from lafka.index.papers import HostRows, IndexTally, PaperRows, add_days
 from lafka.index.rows import AskedRow, BadLine, FeedLine, folded, stored
-from lafka.index.scan import Question, Reading, ReadLines, not_read
+from lafka.index.scan import Asked, Count, Reading, not_read
 from lafka.papers import Archive, Outcome
 from lafka.runs.reports import Report
 
@@ -118,7 +118,7 @@ class FeedRows:
         names = self._read_reports()
         unread = (one for name in names for one in self._unread(name))
         for (name, end, count), lines in self._reading.all("lines", unread):
-            self._take(name, ReadLines(*lines))
+            self._take(name, *lines)
             self._note_read(name, end)
             self._account.lines += count
             self._step()
@@ -250,7 +250,7 @@ class FeedRows:
 
     # Feeds ----------------------------------------------------------------------------------
 
-    def _unread(self, name: str) -> Iterator[tuple[tuple[str, int, int], Question]]:
+    def _unread(self, name: str) -> Iterator[Asked[tuple[str, int, int]]]:
         """Yield what is new in the feed of run *name*, in parts of whole lines: where each ends,
         how many they are, and the question for them.
         """
@@ -260,7 +260,7 @@ class FeedRows:
                 size = sum(map(len, lines))
                 asked = {"feed": str(path), "start": start, "size": size}
                 start += size
-                yield (name, start, len(lines)), Question(asked, len(lines))
+                yield (name, start, len(lines)), asked, len(lines)
 
     def _note_read(self, name: str, offset: int) -> None:
         """Note that the feed of run *name* is read up to *offset*."""
@@ -269,12 +269,14 @@ class FeedRows:
             (offset, self._tail(name, offset), name),
         )
 
-    def _take(self, name: str, read: ReadLines) -> None:
-        """The rows of what was *read* of the feed of run *name*."""
-        for reason in read.bad:
+    def _take(
+        self, name: str, told: list[Sequence[Any]], counts: list[Count], bad: list[str]
+    ) -> None:
+        """The rows of what was read of the feed of run *name*, as ``ReadLines`` has it."""
+        for reason in bad:
             self._account.note(not_read(self._feed(name), reason))
-        add_days(self._db, self._hosts, self._numbers[name], read.counts)
-        lines = [FeedLine(*values) for values in read.asked]
+        add_days(self._db, self._hosts, self._numbers[name], counts)
+        lines = [FeedLine(*values) for values in told]
         places = zip(self._places(lines), lines, strict=True)
         asked = [(futli, line) for futli, line in places if futli]
         self._papers.settle(self._fold(name, asked))

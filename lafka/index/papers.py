@@ -22,7 +22,7 @@ from lafka.index.rows import (
     life,
     step_times,
 )
-from lafka.index.scan import Count
+from lafka.index.scan import Count, PaperRow
 from lafka.index.tables import spaced
 from lafka.papers import Pid
 from lafka.storage.outputs import counted
@@ -141,8 +141,8 @@ class PaperRows:
         rows = self._db.execute("SELECT id, name, legacy FROM run")
         self._runs = {number: (name, bool(legacy)) for number, name, legacy in rows}
 
-    def take(self, folder: int, papers: Sequence[Sequence[Any]]) -> None:
-        """Make the rows of *papers*, as ``ReadPapers`` has them, those of their suwafs in *folder*;
+    def take(self, folder: int, papers: Sequence[PaperRow]) -> None:
+        """Make the rows of *papers* those of their suwafs in *folder*;
         of two of a pid the last stands.
         """
         every = {values[-1]: (values, links) for values, links in papers}
@@ -151,7 +151,7 @@ class PaperRows:
         for pid, number in there.items():
             self._renew(number, folder, *every[pid])
 
-    def _add(self, folder: int, papers: Sequence[Sequence[Any]]) -> None:
+    def _add(self, folder: int, papers: Sequence[PaperRow]) -> None:
         """Add *papers* that are not there, a statement for each table."""
         paper, first = self._next("paper"), self._next("futli")
         rows, futlis, futs = [], list[tuple[Any, ...]](), list[tuple[Any, ...]]()

@@ -217,14 +217,8 @@ is open, and its :func:`futs_of`.
 """
 
 
-class ReadPapers(NamedTuple):
-    """What was read of some suwafs, of text, numbers and lists, so that a child can tell it:
-    a ``PaperRow`` each, the names of those that are none, and sentences about them.
-    """
-
-    papers: list[PaperRow]
-    gone: list[str]
-    sentences: list[str]
+ReadPapers = tuple[list[PaperRow], list[str], list[str]]
+"""What was read of some suwafs: rows, the names of those that are none, sentences about them."""
 
 
 def not_read(feed: str | Path, error: BadLine | str) -> str:
@@ -265,20 +259,22 @@ def read_papers(archive: Archive, folder: str, names: Sequence[str]) -> ReadPape
     There is a sentence for each that is no paper's place. ``StorageTrouble`` where the disk does
     not read.
     """
-    read = ReadPapers([], [], [])
+    papers: list[PaperRow] = []
+    gone: list[str] = []
+    sentences: list[str] = []
     with _opened(archive.root / folder) as fd:
         for name in names:
             try:
                 paper = read_paper(archive, f"{folder}/{name}", name, fd)
             except BadPid as error:
                 place = Path(archive.root, folder, name)
-                read.sentences.append(f"{place}: no paper has this place: {error}")
+                sentences.append(f"{place}: no paper has this place: {error}")
                 paper = None
             if paper is None:
-                read.gone.append(name)
+                gone.append(name)
             else:
-                read.papers.append(paper)
-    return read
+                papers.append(paper)
+    return papers, gone, sentences
 
 
 @contextmanager
@@ -359,25 +355,16 @@ T = TypeVar("T")
 _BAD_PID = str(Outcome.BAD_PID)
 
 
-class Question(NamedTuple):
-    """A question to a child, and how many suwafs or lines it is for."""
-
-    values: dict[str, Any]
-    lines: int
-
-
 Count = tuple[tuple[str, str, str, str], Sequence[int]]
 """Lines of a run by day, host, archive and outcome: lines, held, requests, new, bytes."""
 
 
-class ReadLines(NamedTuple):
-    """What was read of some lines: the values of those that were ``asked``, ``counts`` of all, and
-    the reason of each that is no outcome.
-    """
-
-    asked: list[Sequence[Any]]
-    counts: list[Count]
-    bad: list[str]
+ReadLines = tuple[list[Sequence[Any]], list[Count], list[str]]
+"""What was read of some lines: the values of those that were asked, counts of all, and the reason
+of each that is no outcome.
+"""
+Asked = tuple[T, dict[str, Any], int]
+"""A question about so many suwafs or lines, and what its answer comes with."""
 
 
 class Reading:
@@ -394,25 +381,25 @@ class Reading:
         if self._children:
             self._children.stop()
 
-    def all(self, task: str, asked: Iterable[tuple[T, Question]]) -> Iterator[tuple[T, Any]]:
+    def all(self, task: str, asked: Iterable[Asked[T]]) -> Iterator[tuple[T, Any]]:
         """Yield what *task* answers to each question that is *asked*, with what came with it.
 
         Without children no question is taken before the one before it was answered.
         """
         waiting: deque[tuple[T, Callable[[], Any]]] = deque()
-        for key, question in asked:
-            waiting.append((key, self._begin(task, question)))
+        for key, question, count in asked:
+            waiting.append((key, self._begin(task, question, count)))
             if len(waiting) > (AHEAD if self._children else 0):
                 key, answer = waiting.popleft()
                 yield key, answer()
         yield from ((key, answer()) for key, answer in waiting)
 
-    def _begin(self, task: str, question: Question) -> Callable[[], Any]:
-        self._left -= question.lines
+    def _begin(self, task: str, question: dict[str, Any], count: int) -> Callable[[], Any]:
+        self._left -= count
         if self._left > 0:
-            return partial(_TASKS[task], self._archive, question.values)
+            return partial(_TASKS[task], self._archive, question)
         self._children = self._children or Children(MODULE, CHILDREN)
-        future: Future[Any] = self._threads.submit(self._ask, self._children, task, question.values)
+        future: Future[Any] = self._threads.submit(self._ask, self._children, task, question)
         return future.result
 
     def _ask(self, children: Children, task: str, values: dict[str, Any]) -> Any:
@@ -448,36 +435,34 @@ def _suwafs(archive: Archive, asked: dict[str, Any]) -> ReadPapers:
     return read_papers(archive, asked["folder"], asked["names"])
 
 
-def _lines(archive: Archive, asked: dict[str, Any]) -> ReadLines:
-    read, lines = ReadLines([], [], []), list[bytes]()
+def _lines(archive: Archive, question: dict[str, Any]) -> ReadLines:
+    asked: list[Sequence[Any]] = []
     counts: dict[tuple[str, str, str, str], list[int]] = {}
-    with suppress(FileNotFoundError), Path(asked["feed"]).open("rb") as feed:
-        feed.seek(asked["start"])
-        lines = feed.read(asked["size"]).split(b"\n")[:-1]
+    bad: list[str] = []
+    lines: list[bytes] = []
+    with suppress(FileNotFoundError), Path(question["feed"]).open("rb") as feed:
+        feed.seek(question["start"])
+        lines = feed.read(question["size"]).split(b"\n")[:-1]
     for data in lines:
         try:
             line = FeedLine.of(data)
         except BadLine as error:
-            read.bad.append(str(error))
+            bad.append(str(error))
             continue
-        _count(archive, line, counts)
-        if line.outcome != _BAD_PID and not line.is_held:
-            read.asked.append(_VALUES(line))
-    read.counts.extend(counts.items())
-    return read
+        is_told = line.outcome != _BAD_PID
+        place = _place(archive, line) if is_told else ("", "")
+        count = counts.setdefault((line.time[:10], *place, line.outcome), [0, 0, 0, 0, 0])
+        count[:] = map(add, count, (1, line.is_held, line.requests, line.new, line.size))
+        if is_told and not line.is_held:
+            asked.append(_VALUES(line))
+    return asked, [*counts.items()], bad
 
 
-def _count(
-    archive: Archive, line: FeedLine, counts: dict[tuple[str, str, str, str], list[int]]
-) -> None:
-    code = host = ""
-    if line.outcome != _BAD_PID:
-        host = host_of(line.futli)
-        with suppress(BadPid):
-            code = Named.of(archive.pid(line.pid)).archive
-    count = counts.setdefault((line.time[:10], host, code, line.outcome), [0, 0, 0, 0, 0])
-    values = (1, line.is_held, line.requests, line.new, line.size)
-    count[:] = map(add, count, values)
+def _place(archive: Archive, line: FeedLine) -> tuple[str, str]:
+    """The host and archive of *line*."""
+    with suppress(BadPid):
+        return host_of(line.futli), Named.of(archive.pid(line.pid)).archive
+    return host_of(line.futli), ""
 
 
 _TASKS: dict[str, _Task] = {"suwafs": _suwafs, "lines": _lines}

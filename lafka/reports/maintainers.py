@@ -25,8 +25,10 @@ def load_report(path: Path) -> Row:
     """An earlier report in JSON; ``BadArgument`` where the file is none."""
     try:
         told = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise BadArgument(f"--before {path}: {getattr(error, 'strerror', None) or error}") from None
+    except OSError as error:
+        raise BadArgument(f"--before {path}: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        told = None
     if not isinstance(told, dict) or told.get("format") != FORMAT:
         raise BadArgument(f"--before {path}: no report in JSON of format {FORMAT}")
     return told
@@ -80,7 +82,7 @@ def as_letter(whole: TableReport) -> bytes:
             lines += [f"Of these, {len(once)} once did, and we keep the copies."]
         lines += ["They stand below by what the servers said."]
     else:
-        lines.append(f"as of {day} each link of your archive led to a full text. Thank you.")
+        lines.append(f"As of {day} each link of your archive led to a full text. Thank you.")
     by_outcome: dict[str, list[Row]] = defaultdict(list)
     for row in links:
         by_outcome[row["outcome"]].append(row)

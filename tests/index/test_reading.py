@@ -97,7 +97,7 @@ def test_no_question_is_taken_ahead_where_an_index_is_brought_up_to_date(
     def asked() -> Any:
         for name in ("0.json", "1.json"):
             taken.append(name)
-            yield name, scan.Question({"folder": "suwaf/RePEc/abc/wpaper", "names": [name]}, 1)
+            yield name, {"folder": "suwaf/RePEc/abc/wpaper", "names": [name]}, 1
 
     answers = told.all("suwafs", asked())
     name, (papers, *_) = next(answers)
@@ -113,8 +113,8 @@ def test_a_paper_that_has_two_suwafs_is_one_row_of_a_new_index(
     history = History(tmp_path / "archive", batch=1)
     history.suwaf(1, {0: [1.0]})
     history.suwaf(2, {0: [2.0]})
-    read = scan.read_papers(history.archive, "suwaf/RePEc/abc/wpaper", ["1.json"])
-    twice = read._replace(papers=[*read.papers] * copies)
+    papers, *rest = scan.read_papers(history.archive, "suwaf/RePEc/abc/wpaper", ["1.json"])
+    twice = (papers * copies, *rest)
     monkeypatch.setattr(scan, "read_papers", lambda *_: twice)
     history.index()
     assert history.rows("SELECT pid, futs FROM paper") == [(pid_of(1), 1)]
