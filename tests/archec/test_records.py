@@ -422,6 +422,7 @@ class TestMongo(Conformance):
             records.close()
         assert total > 8
 
+    @pytest.mark.rare("a minute where the machine is busy")
     def test_a_hundred_thousand_lines(self, records):
         lines = [stored("appearance", f"a:b:c:{n:06}", str(n)) for n in range(100_000)]
         apply(records, START, [head(START), *lines], step=4096)
