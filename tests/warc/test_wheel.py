@@ -41,7 +41,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def site(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    wheel.install(built, folder)
+    with zipfile.ZipFile(built) as archive:  # as pip does; make warc-wheel has it done by pip
+        archive.extractall(folder)
     return folder
 
 
