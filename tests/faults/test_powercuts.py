@@ -90,6 +90,7 @@ def test_fates_are_what_they_are_called() -> None:
     assert {end: made.tree({change: end})["a"] for end in wanted} == wanted
 
 
+@pytest.mark.draws("of the disks that power cuts leave")
 def test_no_power_cut_of_a_crawl_of_one_paper_loses_what_was_acknowledged(
     crawls: Crawls, site: FaultSite
 ) -> None:
@@ -99,6 +100,7 @@ def test_no_power_cut_of_a_crawl_of_one_paper_loses_what_was_acknowledged(
     assert found.disks > suites.amount(100, 1000)
 
 
+@pytest.mark.draws("of the disks that power cuts leave")
 def test_no_power_cut_of_a_crawl_of_many_papers_loses_what_was_acknowledged(
     crawls: Crawls, site: FaultSite
 ) -> None:
@@ -107,6 +109,7 @@ def test_no_power_cut_of_a_crawl_of_many_papers_loses_what_was_acknowledged(
     assert found.moments >= 40
 
 
+@pytest.mark.draws("of the disks that power cuts leave")
 @pytest.mark.forms(count=2)
 @pytest.mark.parametrize(
     "kill",
