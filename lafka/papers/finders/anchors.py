@@ -15,8 +15,9 @@ from lxml import etree
 
 from lafka.papers.candidates import REWRITE, Candidate
 from lafka.papers.finders import signs, urls, weights, words
+from lafka.papers.finders.identity import MIN_WORDS
 from lafka.papers.finders.lists import PART, has_metas, signs_of_a_paper, told_apart, withholds
-from lafka.papers.finders.pages import Element, Page, text_of
+from lafka.papers.finders.pages import Element, Page, text_of, without_owner
 from lafka.papers.finders.rules import Score, Words
 
 _SIZE = re.compile(r"\d\s*(?:[kmKM][bB]|[KMКМ][БB]|k[oi]b?|Mo|[kKM]i?[Bb]ytes?)\b", re.IGNORECASE)
@@ -57,8 +58,10 @@ _NAMED_AGAINST = frozenset({"says-part", "says-business", "says-preview"})
 _DESCRIBED_AGAINST = ("says-part", "says-supplement")
 _THIS_ONE = frozenset({"own-identifier", "own-address"})
 _LABELS = frozenset({"p", "div", "b", "strong", "span"})
+_BACK = frozenset("←⟵⇐↩⬅◀‹<")  # before a link to where the page hangs
 _DIGITS = re.compile(r"\d+")
 _OF_PAPER = frozenset({"says-version", "says-full-text", "says-cjk-full-text"})
+_RUNNING = (("running-text", weights.RUNNING_TEXT),)
 _SECTION_TAGS = frozenset({"nav", "footer", "figure", "menu"})
 _UNSCORED = ("unscored",)
 _RESOLVERS = frozenset({"doi.org", "dx.doi.org", "hdl.handle.net"})
@@ -306,7 +309,7 @@ class Scorer:
         """Return whether a text with the lists *found* names a file: ``Floor plan (PDF)``."""
         if "says-pdf" not in found and signs.FILE.isdisjoint(score.reasons):
             return False
-        if "own-title" in score.reasons:
+        if "own-title" in score.reasons or self._may_be_title(text):
             return False
         if PART.match(text):
             score.add("says-chapter", 0.0)
@@ -317,6 +320,17 @@ class Scorer:
             score.add("says-button", 0.0)
         # A button has the same words beside each file.
         return unknown > 0 and self._labels[text] < 2
+
+    def _may_be_title(self, text: str) -> bool:
+        """Return whether a link's text may be the paper's title, as the page says none."""
+        return len(text.split()) >= MIN_WORDS and self._is_untitled
+
+    @cached_property
+    def _is_untitled(self) -> bool:
+        said = [text_of(e.node) for e in self._page.every("h1", "h2")]
+        said += [*self._page.titles, without_owner(self._page.title)]
+        few = all(len(text.split()) < MIN_WORDS for text in said)
+        return few and not has_metas(self._page)
 
     @cached_property
     def _labels(self) -> Counter[str]:
@@ -352,7 +366,7 @@ class Scorer:
         if not is_denied and "says-pdf" not in score.reasons:
             for name, weight in self._nearby(element.node):
                 score.add(name, weight)
-        elif ("running-text", weights.RUNNING_TEXT) in self._nearby(element.node):
+        elif self._nearby(element.node) == _RUNNING:
             score.add("running-text", weights.RUNNING_TEXT)
 
     def _heading(self, element: Element) -> str:
@@ -402,6 +416,8 @@ class Scorer:
         known = self._near.get(block)
         if known is None:
             known = self._near[block] = _beside(text_of(block))
+        if known[:1] == _RUNNING and self._may_be_title(said := text_of(node)):
+            return () if text_of(block).startswith(said) else known  # it stands over the text
         return known
 
     def _is_beside_another(self, node: etree._Element) -> bool:
@@ -414,8 +430,10 @@ class Scorer:
             if link is node:
                 break
             before = link
-        url = self._page.absolute(before.get("href", "")) if before is not None else None
-        if before is None or not url or _folder(url) != _folder(self._page.url):
+        if before is None or text_of(before)[:1] in _BACK:
+            return False
+        url = self._page.absolute(before.get("href", ""))
+        if not url or _folder(url) != _folder(self._page.url):
             return False
         said = self._page.identity.judge(urls.path_and_query(url))
         if not _THIS_ONE.isdisjoint(said) or ("own-view" in said and "?" not in url):
@@ -516,7 +534,7 @@ def _sentence(node: etree._Element) -> str:
 
 def _beside(text: str) -> tuple[tuple[str, float], ...]:
     if len(text) >= weights.RUNNING_LENGTH:
-        return (("running-text", weights.RUNNING_TEXT),)
+        return _RUNNING
     said = words.of_text(_URLS.sub(" ", text))
     told = (
         ("near-pdf", weights.NEAR_PDF, "says-pdf" in said),

@@ -103,7 +103,8 @@ _BY_HEADING = {
         r"|^(?:diskussions|arbeits)papiere$|^(?:documents|cahiers) de (?:travail|recherche)$"
         r"|^documentos de trabajo$|^textos para discussão$|^temi di discussione$"
         r"|^(?:\w+ )?(?:publications|papers|reports|theses|articles|research output)(?: list)?$"
-        r"|publikationen$|^list of|^all (?:papers|issues|articles|publications)|^archives?$"
+        r"|publikationen$|^publica(?:ciones|ções|cions|ties)$|^pubblicazioni$|^публикации$"
+        r"|^list of|^all (?:papers|issues|articles|publications)|^archives?$"
     ),
     PageKind.DATASET: r"^data ?sets?\b|^replication (?:data|package|files)",
     PageKind.HOME: (
@@ -217,7 +218,7 @@ def kind_of(
     """Return the kind of *page*: by *verdict*, its metas, its words, its address, its files."""
     if verdict is not None and verdict.kind in _WALLS:
         return PageKind.WALL
-    heading = next((t for e in page.every("h1") if (t := text_of(e.node))), page.title)
+    heading = _heading(page) or page.title
     if _HEADINGS[0][1].search(heading) or _HEADINGS[0][1].search(page.title):
         return PageKind.NOT_THERE
     if _DATA.search(heading) or "dataset" in {v.lower() for v in page.meta("dc.type")}:
@@ -255,11 +256,21 @@ def _is_of_paper(page: Page, candidates: Sequence[Candidate]) -> bool:
     return asked and signs_of_a_paper(page) > 0
 
 
+def _heading(page: Page) -> str:
+    """Return the first heading, of several the one that is a title and stands in ``<title>``: a
+    template may have *Search* over all its pages.
+    """
+    said = [text for e in page.every("h1") if (text := text_of(e.node))]
+    title = key(page.title) if len(said) > 1 else ""
+    titles = (t for t in said if len(t.split()) >= MIN_TITLE_WORDS and key(t) in title)
+    return next(titles, said[0] if said else "")
+
+
 def _gives_a_file(page: Page, candidates: Sequence[Candidate]) -> bool:
     """Return whether a page under a title gives a file by a button without a name of its own, and
     no more files but the versions of it.
     """
-    heading = next((text_of(e.node) for e in page.every("h1")), "")
+    heading = _heading(page)
     title = without_owner(page.title)
     if len(title.split()) < MIN_TITLE_WORDS or key(title) not in key(heading):
         return False

@@ -35,6 +35,7 @@ _ROWS = frozenset({"tr", "li", "dd", "dt", "p", "article", "h2", "h3", "h4", "h5
 _WORD = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff]{3}|[\u0e00-\u0e7f]{5}|[\uac00-\ud7af]{2,}|[^\W\d_]{3,}"
 )
+_GOES_ON = frozenset(":–—")
 _BREAKS = frozenset({"br", "hr"})
 _SIGNS = frozenset(
     {"ends-in-pdf", "pdf-path", "asks-pdf", "says-pdf", "type-pdf", "class-pdf", "file-path"}
@@ -43,7 +44,7 @@ _OF_ONE = frozenset({"title-as-text", "own-identifier", "own-title"})
 # Texts of links to the parts of one work, and numbers and sizes in front of them.
 PART = re.compile(
     r"(?:\W|\d)*(?:chapters?|chap\b|ch\b|kapitel|chapitres?|cap[íi]tul|parts?\b|partie|parte\b"
-    r"|teil\b|tom[eo]?\b|vol(?:ume)?\b|band\b|glava|глава|часть|rozdzia|hoofdstuk|kapitol|kapittel|luku|fejezet|poglav|capitol|κεφάλαιο|bab\b|chương|الفصل|b[öo]l[üu]m|versions?\b|files?\b)",
+    r"|teil\b|tom[eo]?\b|vol(?:ume)?\b(?!\W{0,3}\d{1,4}\W{1,3}(?:n|issue|iss|heft|fasc))|band\b|glava|глава|часть|rozdzia|hoofdstuk|kapitol|kapittel|luku|fejezet|poglav|capitol|κεφάλαιο|bab\b|chương|الفصل|b[öo]l[üu]m|versions?\b|files?\b)",
     re.IGNORECASE,
 )
 # What pages of a paper say beside its title; each line is a sign of its own.
@@ -231,10 +232,21 @@ def _by_handle(
 def _by_title(
     page: Page, rows: list[tuple[Candidate, Element, str]]
 ) -> list[tuple[Candidate, Element]]:
-    """The one row that holds the title that the futli's list gives; none where several do."""
+    """The one row that holds the title that the futli's list gives; none where several do.
+
+    Of several, one where it goes on behind a colon or dash is another paper's.
+    """
     given = identify(page.url, titles=page.titles)
-    found = [(c, e) for c, e, row in rows if given.beside_title(row) is not None]
+    held = [(c, e, row) for c, e, row in rows if given.beside_title(row) is not None]
+    ended = [(c, e) for c, e, row in held if not _goes_on(row, page.titles)]
+    found = ended or [(c, e) for c, e, _ in held]
     return found if len({_block(e.node) for _, e in found}) == 1 else []
+
+
+def _goes_on(row: str, titles: Sequence[str]) -> bool:
+    """Return whether one of *titles* is only the begin of what *row* says."""
+    text = row.lower()
+    return any(text.partition(t.lower())[2].lstrip()[:1] in _GOES_ON for t in titles if t)
 
 
 def _owned(candidate: Candidate) -> Candidate:
