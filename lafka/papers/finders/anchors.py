@@ -327,10 +327,10 @@ class Scorer:
 
     @cached_property
     def _is_untitled(self) -> bool:
-        said = [text_of(e.node) for e in self._page.every("h1", "h2")]
-        said += [*self._page.titles, without_owner(self._page.title)]
-        few = all(len(text.split()) < MIN_WORDS for text in said)
-        return few and not has_metas(self._page)
+        page = self._page
+        if page.titles or has_metas(page) or any(text_of(e.node) for e in page.every("h1", "h2")):
+            return False
+        return len(without_owner(page.title).split()) < MIN_WORDS
 
     @cached_property
     def _labels(self) -> Counter[str]:

@@ -40,7 +40,8 @@ _GENERIC = frozenset({
     "index", "article", "articles", "view", "html", "content", "abstract", "full", "paper",
     "papers", "item", "items", "record", "document", "documents", "home", "default", "main",
     "page", "pages", "publication", "publications", "handle", "journal", "journals", "display",
-    "details", "detail", "show", "titleinfo", "frontdoor",
+    "details", "detail", "show", "titleinfo", "frontdoor", "teaching", "research", "courses",
+    "media", "talks", "activities", "seminars", "events",
 })  # fmt: skip
 
 

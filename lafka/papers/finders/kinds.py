@@ -325,7 +325,7 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
             kind is PageKind.LIST and _has_one_paper(page)
         ):
             return kind
-    parts = {text_of(e.node) for e in page.every("h2", "h3", "h4")}
+    parts = {text_of(e.node) for e in page.every("h1", "h2", "h3", "h4")}
     if sum(_PARTS_OF_LIST.search(text) is not None for text in parts) > 1:
         return PageKind.LIST
     if _WORD_LIMIT.search(page.visible):

@@ -60,7 +60,7 @@ _DESCRIBED = tuple(
         (r"\bkey ?words|mots[- ]cl|palabras clave|palavras|ключевые|anahtar kel|\bjel\b",),
         (r"\bdoi\b|\b10\.\d{4,}/|\bhdl\b|\bcit(?:e|ation)\b|\bpp\. ?\d",),
         (
-            r"working paper|discussion paper|staff report|(?:arbeits|diskussions)papier",
+            r"(?:working|discussion) paper(?!s)|staff report|(?:arbeits|diskussions)papier",
             r"documentos? de trabajo|documents? de travail|temi di discussione|pre-?print|препринт",
             r"серия|ワーキングペーパー|\bthesis\b|dissertation|\bforthcoming\b|job market paper",
             r"(?:accepted|published|submitted) version|\bdraft (?:of|from) (?:\w+ )?(?:19|20)\d\d",

@@ -15,7 +15,7 @@ from lxml import etree
 from w3lib.encoding import html_to_unicode
 
 from lafka.papers.finders import urls
-from lafka.papers.finders.identity import Identity, identify
+from lafka.papers.finders.identity import MIN_WORDS, Identity, identify
 
 MAX_BYTES = 4 * 1024 * 1024  # of a page; the largest landing pages measured have 1.2 MB
 MAX_ATTRIBUTES = 500  # of one tag: libxml2's look-up of doubles is quadratic in them
@@ -23,6 +23,7 @@ MAX_ELEMENTS = 20_000  # of one tag; the largest landing pages have 2,500
 MAX_PASSED = 200_000  # of all tags, beyond which none is looked at
 MAX_NODES = 50_000  # whose text is read for what a page says; landing pages have at most 8,200
 MAX_PIECES = 60  # text nodes read of one element
+MAX_H1 = 3  # headings of the first rank that a page of one paper has
 MAX_TEXT = 300  # characters kept of one element's text
 MAX_BAR = 20  # characters beside a heading in a bar: a sign to fold it, a number
 MAX_CLIMB = 4  # containers from a heading to what it governs: itself, and three around it
@@ -216,7 +217,9 @@ class Page:
         ][:2]
         titles = [*self.titles, *self.meta(*TITLE_METAS, "og:title")[:6], without_owner(self.title)]
         headings = self.elements.get("h1", ())[:3] or self.elements.get("h2", ())[:1]
-        titles += [text_of(e.node) for e in headings]
+        said = [text_of(e.node) for e in headings]
+        one = len(self.elements.get("h1", ())) <= MAX_H1  # else they part a person's whole site
+        titles += [t for n, t in enumerate(said) if one or not n or len(t.split()) >= MIN_WORDS]
         address = _LETTERS.sub("", urls.path_and_query(self.url))
         titles += [
             part
