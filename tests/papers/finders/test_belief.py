@@ -426,3 +426,13 @@ def test_a_year_in_an_address_is_no_number_of_a_paper():
     page = "https://x.example/research/dp/2019/dp2019-11.html"
     found = find(Page(page, f"{PLAIN}<a href=/jp/dp/19e011.pdf>PDF</a>".encode()))
     assert "other-identifier" not in found[0].reasons
+
+
+def test_of_two_titles_in_a_list_the_one_that_goes_on_is_anothers():
+    said = ("Grain prices and rural credit", "Grain prices and rural credit: the coast", "Wages")
+    rows = "".join(
+        f"<li>{t}, by Ada Quill. <a href=/f/{n}.pdf>PDF</a></li>" for n, t in enumerate(said)
+    )
+    body = f"<h1>Papers</h1><ul>{rows}</ul>".encode()
+    found = find(Page("https://x.example/list.html", body, titles=(said[0],)))
+    assert [c.url for c in found if c.label == "fut"] == ["https://x.example/f/0.pdf"]
