@@ -429,7 +429,11 @@ def test_a_year_in_an_address_is_no_number_of_a_paper():
 
 
 def test_of_two_titles_in_a_list_the_one_that_goes_on_is_anothers():
-    said = ("Grain prices and rural credit", "Grain prices and rural credit: the coast", "Wages")
+    said = (
+        "Grain prices and rural credit",
+        "Grain prices and rural credit: the coast",
+        "Wages of the old towns and ports",
+    )
     rows = "".join(
         f"<li>{t}, by Ada Quill. <a href=/f/{n}.pdf>PDF</a></li>" for n, t in enumerate(said)
     )
