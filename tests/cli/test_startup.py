@@ -70,6 +70,7 @@ def lafka(archive: Path, *args: str, typed: str = "") -> tuple[bytes, int, set[s
     return done.stdout, code, set(modules)
 
 
+@pytest.mark.forms(count=3)
 @pytest.mark.parametrize(
     "args",
     [
@@ -140,6 +141,7 @@ def test_a_run_over_unchanged_templates_loads_no_reader_of_them(tmp_path: Path) 
     assert not {"w3lib.url", "concurrent.futures.thread"} & modules
 
 
+@pytest.mark.forms(count=2)
 @pytest.mark.parametrize(
     ("args", "said"),
     [

@@ -58,6 +58,7 @@ def test_files_that_cannot_grow(site: SmallSite, tmp_path: Path, kib: int) -> No
     assert_complete(archive, site)
 
 
+@pytest.mark.long("the short suite has other limits")
 def test_few_open_files_are_lived_with(tmp_path: Path) -> None:
     hosts = tuple(f"127.0.0.{n}" for n in range(2, 42))
     archive, list_ = tmp_path / "a", tmp_path / "list.tsv"

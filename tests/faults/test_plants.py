@@ -12,7 +12,7 @@ from tests.faults.crawls import Crawls, Going
 from tests.faults.sites import FaultSite
 
 
-@pytest.mark.forms(count=4)
+@pytest.mark.forms(count=3)
 @pytest.mark.parametrize("command", ["crawl", "recover", "repair"])
 @pytest.mark.parametrize("plant", ["files with our endings", "a folder", "links"])
 def test_nothing_foreign_is_changed(

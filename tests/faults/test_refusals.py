@@ -15,7 +15,7 @@ from tests.faults.storecalls import Which
 FOR_EVER = 1 << 30
 
 
-@pytest.mark.forms(count=4)
+@pytest.mark.forms(count=3)
 @pytest.mark.parametrize(
     ("which", "number", "times"),
     [

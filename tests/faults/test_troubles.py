@@ -166,7 +166,7 @@ def paged() -> Iterator[FaultSite]:
         yield site
 
 
-@pytest.mark.forms(count=4)
+@pytest.mark.forms(count=3)
 @pytest.mark.parametrize("trouble", [*troubles()])
 def test_it_stops_the_crawl_and_blames_no_site(
     crawls: Crawls, paged: FaultSite, trouble: str

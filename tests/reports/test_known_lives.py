@@ -170,6 +170,7 @@ def expected(table: Table) -> dict[str, list[tuple[frozenset[str], float]]]:
     return found
 
 
+@pytest.mark.forms(count=1)
 def test_each_bar_and_point_is_what_the_table_has(told: tuple[TableReport, Any]) -> None:
     pytest.importorskip("altair")
     tables = [table for table in told[0].tables

@@ -47,11 +47,13 @@ def drawn(served: Served, path: str, mode: GenerationMode, **given_parts: Any) -
     holds()
 
 
+@pytest.mark.forms(count=2)
 @pytest.mark.parametrize("path", PATHS)
 def test_what_the_document_allows_is_answered_as_it_says(served: Served, path: str) -> None:
     drawn(served, path, GenerationMode.POSITIVE)
 
 
+@pytest.mark.forms(count=2)
 @pytest.mark.parametrize("path", ASKED)
 def test_what_the_document_forbids_is_answered_as_it_says(served: Served, path: str) -> None:
     drawn(served, path, GenerationMode.NEGATIVE)

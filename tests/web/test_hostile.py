@@ -33,7 +33,7 @@ def cleaners() -> Iterator[Cleaners]:
     made.close()
 
 
-@pytest.mark.forms(count=5)
+@pytest.mark.forms(count=3)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_each_shape_is_cleaned_or_refused(cleaners: Cleaners, shape: str) -> None:
     piece = SHAPES[shape]

@@ -38,7 +38,7 @@ def some(kind: str, road: str, phase: int, rng: random.Random) -> list[Which]:
 
 
 @pytest.mark.draws("of the store calls")
-@pytest.mark.forms(count=3)
+@pytest.mark.forms(count=2)
 @each_phase
 def test_a_run_killed_at_its_store_calls_loses_nothing(road, phase):
     rng = random.Random(phase)
@@ -48,7 +48,7 @@ def test_a_run_killed_at_its_store_calls_loses_nothing(road, phase):
 
 
 @pytest.mark.draws("of the store calls")
-@pytest.mark.forms(count=3)
+@pytest.mark.forms(count=2)
 @each_phase
 def test_a_disk_that_says_no_is_told_in_one_sentence_and_the_same_command_goes_on(road, phase):
     rng = random.Random(phase)
@@ -57,6 +57,7 @@ def test_a_disk_that_says_no_is_told_in_one_sentence_and_the_same_command_goes_o
         assert ordeals.refused(ROADS[road], phase, which, rng.choice(ERRORS), times) == []
 
 
+@pytest.mark.forms(count=3)
 @pytest.mark.parametrize("road", ROADS)
 @pytest.mark.parametrize("kind", ["rename", "fdatasync", "symlink", "fsync"])
 def test_a_run_killed_again_while_it_recovers_loses_nothing(road, kind):

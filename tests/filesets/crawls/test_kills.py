@@ -261,6 +261,7 @@ def test_a_disk_that_refuses_stops_the_crawl_and_the_same_command_goes_on(platfo
     assert not list((archive / "fileset" / "raw").iterdir())
 
 
+@pytest.mark.long("the short suite has a full disk under a crawl of papers")
 @pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
 def test_a_full_disk_is_told_in_a_sentence(tmp_path, site):
     disk = tmp_path / "disk"

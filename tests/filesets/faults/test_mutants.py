@@ -52,7 +52,7 @@ def test_a_sync_or_lock_that_is_left_out_is_missed(
     assert is_missed, f"no scenario misses {mutant}; tried were {tried}"
 
 
-@pytest.mark.forms(count=4, most=12)
+@pytest.mark.forms(count=2, most=12)
 @pytest.mark.parametrize("late", PUT_OFF, ids=str)
 def test_a_sync_or_name_that_comes_late_is_missed(
     crawls: Crawls, site: RoadSite, late: Late

@@ -15,7 +15,7 @@ MAKING = Which(nth=1, kinds=("write",), path=r"/\.lafka\.json-\d+$")
 """The first byte of an item's marker: the item's folder is there."""
 
 
-@pytest.mark.forms(count=3)
+@pytest.mark.forms(count=2)
 @pytest.mark.parametrize("name", ROADS)
 def test_no_power_cut_or_kill_on_a_road_loses_what_was_acknowledged(
     crawls: Crawls, site: RoadSite, name: str

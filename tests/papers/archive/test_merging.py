@@ -203,6 +203,7 @@ def damaged(path: Path, place: int) -> None:
     path.write_bytes(data)
 
 
+@pytest.mark.forms(count=6)
 @pytest.mark.parametrize("what", ["fut", "header", "suwaf", "short", "no suwaf", "other paper"])
 @pytest.mark.parametrize("there", [False, True])
 def test_a_damaged_paper_is_left_and_nothing_of_it_taken(

@@ -834,6 +834,7 @@ def write_some(root: Path, writer: int, pids: list[str]) -> None:
     store.raw.close()
 
 
+@pytest.mark.forms(count=2)
 @pytest.mark.parametrize("writers", [2, 4])
 @pytest.mark.parametrize("papers", [1, 3])
 def test_processes_that_write_at_once(tmp_path: Path, writers: int, papers: int) -> None:

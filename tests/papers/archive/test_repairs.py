@@ -177,6 +177,7 @@ MENDED: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
+@pytest.mark.forms(count=12)
 @pytest.mark.parametrize("name", MENDED)
 def test_what_can_be_mended_is(root: Path, name: str) -> None:
     damage, deed = MENDED[name]
