@@ -87,7 +87,7 @@ def _crawled(folder: Path) -> Crawled:
     known = [(f, b) for f, b in behaviours() if alone or not b.led_off]
     families = {family: [each for each in known if each[0] == family] for family, _ in known}
     chosen = [
-        each for name, every in families.items() for each in suites.few(name, every, 14, most=40)
+        each for name, every in families.items() for each in suites.few(name, every, 14, most=30)
     ]
     with HostileSite(chosen, folder) as site:
         list_ = folder / "list.tsv"
@@ -108,7 +108,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
 
 def test_there_are_many_behaviours_each_with_a_name_of_its_own(crawled: Crawled) -> None:
     names = Counter(h.behaviour.name for h in crawled.site.hosts)
-    assert names.total() > suites.amount(100, 250)
+    assert names.total() > suites.amount(100, 200)
     assert [name for name, count in names.items() if count > 1] == []
 
 

@@ -65,7 +65,7 @@ def test_no_power_cut_of_a_batch_loses_what_was_acknowledged(
 
 
 @pytest.mark.long("each mutant is several crawls")
-@pytest.mark.forms(most=12)
+@pytest.mark.forms(most=8)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("how", ["without", "late"])
 @pytest.mark.parametrize("mutant", batches.SITES, ids=str)

@@ -38,7 +38,7 @@ def test_the_list_is_made_from_the_source() -> None:
 
 
 @pytest.mark.long("each mutant is several crawls")
-@pytest.mark.forms(most=8)
+@pytest.mark.forms(most=5)
 @pytest.mark.parametrize("name", scenarios.SCENARIOS)
 def test_nothing_is_missed_where_nothing_is_left_out(
     crawls: Crawls, site: FaultSite, name: str
@@ -47,7 +47,7 @@ def test_nothing_is_missed_where_nothing_is_left_out(
 
 
 @pytest.mark.long("each mutant is several crawls")
-@pytest.mark.forms(most=15)
+@pytest.mark.forms(most=8)
 @pytest.mark.parametrize("mutant", SITES, ids=str)
 def test_a_sync_or_lock_that_is_left_out_is_missed(
     crawls: Crawls, site: FaultSite, mutant: Site

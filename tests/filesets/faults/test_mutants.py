@@ -43,7 +43,7 @@ def test_nothing_is_missed_where_nothing_is_left_out(
 
 
 @pytest.mark.long("each mutant is several crawls")
-@pytest.mark.forms(most=10)
+@pytest.mark.forms(most=7)
 @pytest.mark.parametrize("mutant", LEFT_OUT, ids=str)
 def test_a_sync_or_lock_that_is_left_out_is_missed(
     crawls: Crawls, site: RoadSite, mutant: Site
@@ -52,7 +52,7 @@ def test_a_sync_or_lock_that_is_left_out_is_missed(
     assert is_missed, f"no scenario misses {mutant}; tried were {tried}"
 
 
-@pytest.mark.forms(count=2, most=12)
+@pytest.mark.forms(count=2, most=8)
 @pytest.mark.parametrize("late", PUT_OFF, ids=str)
 def test_a_sync_or_name_that_comes_late_is_missed(
     crawls: Crawls, site: RoadSite, late: Late

@@ -696,7 +696,7 @@ def test_a_byte_that_is_gone_from_a_feed_is_noticed_anywhere(
     feed = run_of(root, 3, reason=reason)
     data = feed.read_bytes()
     last = len(data) - 1 if reason == "killed" else len(data)  # else torn as by the kill
-    for place in suites.few("bytes of a feed", range(last), 100):
+    for place in suites.few("bytes of a feed", range(last), 100, most=400):
         feed.write_bytes(data[:place] + data[place + 1 :])
         found = problems(root)
         assert "feed-changed" in {problem.code for problem in found}, place
