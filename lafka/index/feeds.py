@@ -24,7 +24,7 @@ from lafka.errors import BadPid, BadReport, StorageTrouble
 from lafka.index.papers import HostRows, IndexTally, PaperRows, add_days
 from lafka.index.rows import AskedRow, BadLine, FeedLine, folded, stored
 from lafka.index.scan import Asked, Count, Reading, not_read
-from lafka.papers import Archive, Outcome
+from lafka.papers import Archive
 from lafka.runs.reports import Report
 
 TAIL = 4096
@@ -47,7 +47,6 @@ _PLACE = (
     "SELECT p.id, l.id, l.reread FROM paper p"
     " LEFT JOIN futli l ON l.paper = p.id AND l.url = ? WHERE p.pid = ?"
 )
-_BAD_PID = str(Outcome.BAD_PID)
 _DEAD = ".dead.jsonl"  # messages of a topic that were no requests: no feed
 _VALUES = attrgetter(*AskedRow.__slots__)
 _RUN_COLUMNS = (
@@ -394,7 +393,7 @@ class FeedRows:
     def _wanted(self, name: str, data: bytes) -> tuple[str, bytes, str, str] | None:
         try:
             line = FeedLine.of(data)
-            if line.outcome == _BAD_PID or line.is_held:
+            if not line.is_asked:
                 return None
             return name, data, line.futli, str(self._archive.pid(line.pid))
         except (BadLine, BadPid):

@@ -34,6 +34,7 @@ from lafka.papers import Outcome, Pid, Suwaf
 from lafka.warc.format.dates import to_seconds
 
 _FUT = str(Outcome.FUT)  # a member of an Enum costs a call each time
+_BAD_PID = str(Outcome.BAD_PID)
 _YEAR = re.compile(r":y:(1[5-9]\d\d|20\d\d)(?=:|\Z)")
 _TIME = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\dZ")
 _decode = msgspec.json.Decoder().decode
@@ -172,6 +173,16 @@ class FeedLine:
     def is_held(self) -> bool:
         """True where the futli had its fut and was not asked."""
         return self.outcome == _FUT and not self.requests
+
+    @property
+    def has_pid(self) -> bool:
+        """True where the line's pid is one, so that a paper may have it."""
+        return self.outcome != _BAD_PID
+
+    @property
+    def is_asked(self) -> bool:
+        """True where the line is one of those that the life of a futli is told by."""
+        return self.has_pid and not self.is_held
 
     @classmethod
     def of(cls, data: bytes) -> FeedLine:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from lafka.errors import BadPid, BadSuwaf, LafkaError, MachineTrouble, StorageTrouble
 from lafka.index.rows import LARGEST, BadLine, FeedLine, HeldFuts, Named, host_of, stored
-from lafka.papers import Archive, Fut, Outcome, Pid, Suwaf
+from lafka.papers import Archive, Fut, Pid, Suwaf
 from lafka.storage import children
 from lafka.storage.children import ChildDied, Children
 from lafka.storage.folders import leads_back
@@ -352,7 +352,6 @@ MODULE = "lafka.index.scan"
 
 
 T = TypeVar("T")
-_BAD_PID = str(Outcome.BAD_PID)
 
 
 Count = tuple[tuple[str, str, str, str], Sequence[int]]
@@ -449,11 +448,10 @@ def _lines(archive: Archive, question: dict[str, Any]) -> ReadLines:
         except BadLine as error:
             bad.append(str(error))
             continue
-        is_told = line.outcome != _BAD_PID
-        place = _place(archive, line) if is_told else ("", "")
+        place = _place(archive, line) if line.has_pid else ("", "")
         count = counts.setdefault((line.time[:10], *place, line.outcome), [0, 0, 0, 0, 0])
         count[:] = map(add, count, (1, line.is_held, line.requests, line.new, line.size))
-        if is_told and not line.is_held:
+        if line.is_asked:
             asked.append(_VALUES(line))
     return asked, [*counts.items()], bad
 

@@ -8,7 +8,6 @@ NULL. What an index knew of a WARC that has not grown is taken over when it is m
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
 import unicodedata
@@ -28,6 +27,7 @@ from w3lib.encoding import html_to_unicode
 
 from lafka.index import tables
 from lafka.index.papers import HostRows, IndexTally, PaperRows
+from lafka.index.scan import CHILDREN
 from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
 from lafka.payloads import SNIFF, Kind, kind_of
@@ -47,7 +47,6 @@ BATCH = 4_000
 """Papers that are read at once, or wait to be written."""
 CHUNK = 25
 """Papers that a child is asked for at once; where it dies over them, it is asked for each."""
-CHILDREN = min(4, os.cpu_count() or 1)
 PAGE_BYTES = 256 << 10
 PDF_BYTES = 32 << 20
 """A longer PDF is not asked for its title."""

@@ -18,11 +18,10 @@ from lafka.index import tables
 from lafka.index.search import search
 from lafka.web import telling
 from lafka.web.answers import as_json, check_asked
-from lafka.web.pages import asked
+from lafka.web.pages import SEARCHED, asked
 from lafka.web.site import Site
 
 PREFIX = "/api/"
-SEARCHED = ("q", "host", "archive", "series", "year", "state", "after")
 
 
 class Api:

@@ -263,23 +263,20 @@ class Pages:
         return Response(made[-1].read_bytes(), media_type="text/html", headers=headers)
 
 
+SEARCHED = {"q": "text", "host": "host", "archive": "archive", "series": "series", "year": "year",
+            "state": "state", "after": "after"}  # fmt: skip
+"""The parameters of a search, and what of a question each is."""
+
+
 def asked(request: Request) -> Question:
     """Return what a search asks for; ``BadArgument`` comes from the search itself."""
     query = request.query_params
-    return Question(
-        text=query.get("q", ""),
-        host=query.get("host", ""),
-        archive=query.get("archive", ""),
-        series=query.get("series", ""),
-        year=query.get("year", ""),
-        state=query.get("state", ""),
-        after=query.get("after", ""),
-    )
+    told: dict[str, Any] = {field: query.get(name, "") for name, field in SEARCHED.items()}
+    return Question(**told)
 
 
 def _named(question: Question) -> dict[str, str]:
-    told = {"q": question.text, "host": question.host, "archive": question.archive,
-            "series": question.series, "year": question.year, "state": question.state}  # fmt: skip
+    told = {name: getattr(question, field) for name, field in SEARCHED.items() if name != "after"}
     return {name: value for name, value in told.items() if value}
 
 
