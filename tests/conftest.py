@@ -25,11 +25,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--programs", metavar="FOLDER", default="", help="an installed Lafka's, for docs"
     )
     parser.addoption("--costs", action="store_true", help="tell what each room's tests cost")
+    parser.addoption("--draw", metavar="COMMIT", help="the forms that are drawn at this commit")
     parser.addoption("--order", type=int, metavar="SEED", help="a random order of files and tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    suites.choose(config.getoption("--suite"))
+    suites.choose(config.getoption("--suite"), config.getoption("--draw") or suites.commit())
     if config.getoption("--costs"):
         config.pluginmanager.register(costs.Costs())
     installed = config.getoption("--programs")

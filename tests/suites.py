@@ -1,7 +1,8 @@
 """Which tests a run has: the short suite of ``make test``, all of ``make test-all``, or the rest.
 
 The short suite has every behaviour, and of forms that only differ by a parameter a few. Those are
-drawn by a hash of the commit: the same in a checkout, others after the next commit. What is asked
+drawn by a hash of the commit: the same in a checkout, others after the next commit; those of
+another one by ``--draw COMMIT``. What is asked
 for alone, as ``tests/test_x.py::test_y[form]``, is not drawn from. Of the forms that take longest
 ``make test-all`` has some, too; those that it leaves out are the suite of ``make test-rare``.
 """
@@ -12,7 +13,6 @@ import hashlib
 import random
 import subprocess
 from collections.abc import Iterable, Sequence
-from functools import cache
 from itertools import groupby
 from typing import TypeVar
 
@@ -33,12 +33,13 @@ SERVERS = {
 }  # fmt: skip
 """The servers that tests with these fixtures need."""
 _suite = SHORT
+_draw = ""
 
 
-def choose(suite: str) -> None:
-    """Have *suite* from here on; its profile of hypothesis is loaded."""
-    global _suite  # noqa: PLW0603
-    _suite = suite
+def choose(suite: str, draw: str) -> None:
+    """Have *suite* from here on, with the forms of *draw*; its profile of hypothesis is loaded."""
+    global _suite, _draw
+    _suite, _draw = suite, draw
     # No deadlines, as machines are busy.
     slow = [HealthCheck.too_slow]
     settings.register_profile(
@@ -47,7 +48,6 @@ def choose(suite: str) -> None:
     settings.load_profile(suite)
 
 
-@cache
 def commit() -> str:
     """The commit of this checkout; empty where there is none."""
     git = ["git", "-C", ROOT, "rev-parse", "HEAD"]
@@ -76,7 +76,7 @@ def amount(short: int, long: int) -> int:
 
 
 def _lot(kind: str, form: str) -> bytes:
-    return hashlib.sha256(f"{commit()} {kind} {form}".encode()).digest()
+    return hashlib.sha256(f"{_draw} {kind} {form}".encode()).digest()
 
 
 def chosen(items: Sequence[pytest.Item]) -> list[pytest.Item]:
