@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.tables import markdown
 from lafka.papers import Archive, Pid
 from lafka.papers.archive.suwafs import Fut, Suwaf
-from lafka.runs.live import INTERVAL, Moment
+from lafka.runs.live import INTERVAL, ProgressSnapshot
 from lafka.runs.terminals import Terminal
 
 PAPERS = 100_000
@@ -122,7 +122,7 @@ def _look() -> float:
     groups = {"held": 0, "page only": 10, "not there": 20, "closed": 30, "trouble": 5, "ours": 1}
     begun = time.process_time()
     for number in range(LOOKS):
-        moment = Moment(
+        moment = ProgressSnapshot(
             done=number, total=1_000_000, loaded=True, futs=number, groups=groups, size=number,
             busy=100, waiting=5_000, parked=3, rate=3.0,
         )  # fmt: skip

@@ -21,7 +21,7 @@ from statistics import median
 from urllib.parse import quote
 
 from benchmarks.tables import markdown
-from lafka.archec.gather.gathering import Gathering, Stored
+from lafka.archec.gather.gathering import Gathering, NewObi
 from lafka.archec.records import Kind
 from lafka.archec.records.opening import open_records
 from lafka.archec.store import pages
@@ -136,7 +136,7 @@ def _filled(root: Path, urls: list[str]) -> ObiStore:
             event = "appearance" if tist == START else "change"
             line = {"e": event, "id": url, "found": START, "way": [url], "status": 200}
             sums = pages.of_file(data, is_page=False)
-            gathering.put(Stored(data=data, mtime=tist, checksums=sums, line=line))
+            gathering.put(NewObi(data=data, mtime=tist, checksums=sums, line=line))
         gathering.end(seconds=0.0)
     records.close()
     return store

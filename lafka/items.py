@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lafka.papers.walk import Trail
 
 if TYPE_CHECKING:
-    from lafka.archec.files.fobi_store import FobiOutcome, Got
+    from lafka.archec.files.fobi_store import FobiFetch, FobiOutcome
     from lafka.papers.archive.suwafs import Fut
 
 
@@ -146,10 +146,10 @@ class FobiItem:
     length: int | None = None
     requests: int = 0
     error: str | None = None
-    got: InitVar[Got]
+    got: InitVar[FobiFetch]
     owner: InitVar[int]
 
-    def __post_init__(self, got: Got, owner: int) -> None:
+    def __post_init__(self, got: FobiFetch, owner: int) -> None:
         self._got = got
         self._owner = owner
 
@@ -159,7 +159,7 @@ class FobiItem:
         return self._owner
 
     @property
-    def asked(self) -> Got:
+    def asked(self) -> FobiFetch:
         return self._got
 
     def became(self, kept: FobiOutcome) -> None:

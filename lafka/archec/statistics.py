@@ -42,7 +42,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rot:
+class CohortSurvival:
     """Of the *fobis* first got in *year*, *live* are there *years* later; ``n`` were old enough."""
 
     year: int
@@ -71,11 +71,13 @@ class Statistics:
     old: Counter[tuple[int, int]] = field(default_factory=Counter)
     still: Counter[tuple[int, int]] = field(default_factory=Counter)
 
-    def rot(self) -> Iterator[Rot]:
+    def rot(self) -> Iterator[CohortSurvival]:
         """By year and age, where any fobi is that old."""
         for year, years in sorted(self.old):
-            yield Rot(year=year, fobis=self.first[year], years=years, n=self.old[year, years],
-                      live=self.still[year, years])  # fmt: skip
+            yield CohortSurvival(
+                year=year, years=years, fobis=self.first[year], n=self.old[year, years],
+                live=self.still[year, years],
+            )  # fmt: skip
 
 
 def as_of(records: Records) -> int:

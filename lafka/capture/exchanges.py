@@ -165,7 +165,7 @@ def _write_at(descriptor: int, data: bytes, offset: int) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Secured:
+class TlsSession:
     """The outcome of TLS: names as in WARC-Protocol and WARC-Cipher-Suite, empty where unknown.
 
     ``certificate`` is :func:`lafka.capture.certificates.verdict`.
@@ -194,7 +194,7 @@ class Exchange:
     """When the request was written, aware, UTC; None where there was never a connection."""
     ip_address: str | None = None
     """The address that was asked; behind a proxy, the proxy's."""
-    secured: Secured | None = None
+    secured: TlsSession | None = None
     """None without TLS, before its handshake, and where the wire could not be seen."""
     connection: str = ""
     """The number of the connection in this process, a blank, the exchange's number on it; empty
@@ -229,7 +229,7 @@ class Exchange:
         self,
         now: datetime,
         ip_address: str | None,
-        secured: Secured | None = None,
+        secured: TlsSession | None = None,
         connection: str = "",
     ) -> None:
         """A request is being written: forget what an attempt before it brought."""

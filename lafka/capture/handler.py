@@ -105,7 +105,7 @@ AGAIN = 0.1
 """Seconds until those are given up that have come to wait for their turn meanwhile."""
 
 
-class InFlight:
+class ActiveDownloads:
     """The taps of one handler's downloads; once the crawl stops there are no new ones.
 
     Scrapy waits for all of them before it closes a spider, and some take an hour. So what has not
@@ -203,7 +203,7 @@ class ExactDownloadHandler:
         self._tls_strict = settings.getbool("LAFKA_TLS_STRICT")
         self._bind = settings.get("DOWNLOAD_BIND_ADDRESS")
         self._settings = DownloadSettings(crawler)
-        self._in_flight = InFlight.from_crawler(crawler)
+        self._in_flight = ActiveDownloads.from_crawler(crawler)
         self._client = Client(
             GuardedReactor(self._reactor, self._allowed),
             load_context_factory(crawler),

@@ -15,8 +15,8 @@ from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
 from lafka.capture.handler import EXCHANGE_KEY
-from lafka.capture.pulled import Pulled
-from lafka.capture.run import Pulling, Run
+from lafka.capture.pulled import PulledMemento
+from lafka.capture.run import PullGateway, Run
 from lafka.payloads import SNIFF, Kind, kind_of
 
 PAST_KEY = "lafka_past"
@@ -28,7 +28,7 @@ _PAGE_MAX = 4 * 1024 * 1024
 class LegacyMiddleware:
     """Answers every request of a crawl that pulls from the gateway; none of them gets further."""
 
-    def __init__(self, pulling: Pulling) -> None:
+    def __init__(self, pulling: PullGateway) -> None:
         self._pulling = pulling
 
     @classmethod
@@ -47,7 +47,7 @@ class LegacyMiddleware:
         return _response(request, pulled)
 
 
-def _response(request: Request, pulled: Pulled) -> Response:
+def _response(request: Request, pulled: PulledMemento) -> Response:
     """Return what a spider sees of it: of a page all, of anything else how it begins."""
     is_page = kind_of(pulled.body.read(0, SNIFF), pulled.media_type) is Kind.HTML
     body = pulled.body.read(0, _PAGE_MAX if is_page else SNIFF)

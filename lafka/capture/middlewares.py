@@ -17,7 +17,7 @@ from scrapy.responsetypes import responsetypes
 from lafka.capture.exchanges import Exchange, Spool
 from lafka.capture.handler import EXCHANGE_KEY
 from lafka.capture.logged import LoggedExchange, LoggedHops, Provenance
-from lafka.capture.pulled import Pulled
+from lafka.capture.pulled import PulledMemento
 from lafka.capture.run import Run
 from lafka.errors import BadHttp, StorageTrouble
 from lafka.storage.stopping import stop_for_storage, storage
@@ -53,7 +53,7 @@ class RawWarcMiddleware:
         await self._record(request)
 
     async def _record(self, request: Request) -> None:
-        exchange: Exchange | Pulled | None = request.meta.pop(EXCHANGE_KEY, None)
+        exchange: Exchange | PulledMemento | None = request.meta.pop(EXCHANGE_KEY, None)
         if exchange is None:
             return
         provenance: Provenance | None = request.meta.get(PROVENANCE_KEY)
@@ -75,14 +75,14 @@ class RawWarcMiddleware:
 
     def _write(
         self,
-        exchange: Exchange | Pulled,
+        exchange: Exchange | PulledMemento,
         provenance: Provenance | None,
         first: LoggedExchange | None,
     ) -> LoggedExchange | None:
         try:
             log = self._raw.log()
             with storage(log.folder):
-                if isinstance(exchange, Pulled):
+                if isinstance(exchange, PulledMemento):
                     assert provenance is not None  # robots.txt is never pulled
                     return log.pulled(exchange, provenance, first)
                 return log.record(exchange, provenance, first)
@@ -90,9 +90,9 @@ class RawWarcMiddleware:
             _spool(exchange).close()
 
 
-def _spool(exchange: Exchange | Pulled) -> Spool:
+def _spool(exchange: Exchange | PulledMemento) -> Spool:
     """Return where the bytes that came are."""
-    return exchange.body if isinstance(exchange, Pulled) else exchange.response
+    return exchange.body if isinstance(exchange, PulledMemento) else exchange.response
 
 
 class ContentCodingMiddleware:

@@ -43,7 +43,7 @@ class GatewayAway(SiteError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pulled:
+class PulledMemento:
     """A memento: what was kept of ``url`` at ``time``; ``body`` holds its bytes.
 
     ``source`` is the memento's own address, ``day`` when it was pulled. ``too_big``: the first
@@ -107,7 +107,7 @@ class GatewayClient:
         except (ValueError, RecursionError):
             raise GatewayAway(f"{self.base}: a TimeMap that is no JSON") from None
 
-    def pull(self, url: str, time: datetime) -> Pulled:
+    def pull(self, url: str, time: datetime) -> PulledMemento:
         """Return what was there of *url* at *time*.
 
         ``NotKept``, ``TakenDown``; ``BadHttp`` where it is not what its digest says;
@@ -121,7 +121,7 @@ class GatewayClient:
                 place = answer.headers.get("Location", "")
         raise GatewayAway(f"{self.base}: more than {_REDIRECTS_MAX} redirects from {url}")
 
-    def _pulled(self, place: str, answer: http.client.HTTPResponse) -> Pulled:
+    def _pulled(self, place: str, answer: http.client.HTTPResponse) -> PulledMemento:
         if answer.status in (400, 404):
             raise NotKept(NOT_KEPT)
         if answer.status == 451:
@@ -135,7 +135,7 @@ class GatewayClient:
         if asked is None or asked.place is not GatewayAddresses.MEMENTO or time is None:
             raise GatewayAway(f"{self.base}: {place[:200]} is no memento")
         body, too_big = self._body(answer)
-        return Pulled(
+        return PulledMemento(
             url=asked.id,
             time=time,
             source=place,

@@ -18,10 +18,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lafka.capture.exchanges import Exchange, Secured
+from lafka.capture.exchanges import Exchange, TlsSession
 from lafka.capture.leftovers import locked_folder, mark, remove, remove_file
 from lafka.capture.logged import LoggedExchange, Provenance, Span
-from lafka.capture.pulled import Pulled
+from lafka.capture.pulled import PulledMemento
 from lafka.capture.rawfiles import RawFiles
 from lafka.errors import BadHttp
 from lafka.payloads import Payload, decoded_max, identified_type, inspect, inspect_entity
@@ -124,7 +124,7 @@ class RawLog:
         )
 
     def pulled(
-        self, pulled: Pulled, provenance: Provenance, first: LoggedExchange | None = None
+        self, pulled: PulledMemento, provenance: Provenance, first: LoggedExchange | None = None
     ) -> LoggedExchange:
         """Append what was *pulled*: its warcinfo and a resource, at the memento's own time.
 
@@ -285,7 +285,9 @@ def _response(
     return header(fields)
 
 
-def _resource(pulled: Pulled, date: str, info_id: str, record_id: str, payload: Payload) -> bytes:
+def _resource(
+    pulled: PulledMemento, date: str, info_id: str, record_id: str, payload: Payload
+) -> bytes:
     """The header of the resource record; its block is the payload (WARC/1.1 section 6.4)."""
     fields = start("resource", record_id, date, one_line(pulled.url))
     fields.add("WARC-Warcinfo-ID", info_id)
@@ -303,7 +305,7 @@ def _resource(pulled: Pulled, date: str, info_id: str, record_id: str, payload: 
     return header(fields)
 
 
-def _secured(said: Callable[[Secured], str]) -> Callable[[Exchange], str | None]:
+def _secured(said: Callable[[TlsSession], str]) -> Callable[[Exchange], str | None]:
     return lambda exchange: said(exchange.secured) if exchange.secured else None
 
 

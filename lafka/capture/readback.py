@@ -61,7 +61,7 @@ class CrawlStore(Protocol[Taken_co]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recovered(Generic[Taken_co]):
+class RecoveryResult(Generic[Taken_co]):
     """The outcome of one dead run; ``run`` is empty, ``taken`` None, where there are only
     problems: folders in ``raw/`` that are no run's.
     """
@@ -77,7 +77,7 @@ def recovered(
     keep: bool = False,
     max_entity: int = 0,
     stopped: Callable[[], bool] = lambda: False,
-) -> Iterator[Recovered[Taken_co]]:
+) -> Iterator[RecoveryResult[Taken_co]]:
     """Have *store* take up what dead runs left; one run at a time, as it is asked for.
 
     A run of which all could be stored loses its folder (with *keep* it stays, marked). What Lafka
@@ -96,9 +96,9 @@ def recovered(
         except OSError as error:
             raise StorageTrouble(left.folder, error) from error
         problems = (*log.problems, *filter(None, [left.sentence]))
-        yield Recovered(run=left.name, taken=taken, problems=problems)
+        yield RecoveryResult(run=left.name, taken=taken, problems=problems)
     if sentence := strangers(raw):
-        yield Recovered(run="", taken=None, problems=(sentence,))
+        yield RecoveryResult(run="", taken=None, problems=(sentence,))
 
 
 @dataclass(slots=True)

@@ -24,8 +24,8 @@ from twisted.python.failure import Failure
 from twisted.web.client import ResponseFailed, ResponseNeverReceived
 
 from lafka.capture import certificates
-from lafka.capture.client.answers import AnswerHead, AnswerReader, Beginning, Piece
-from lafka.capture.exchanges import BodySink, Exchange, Secured, Truncated, without_secrets
+from lafka.capture.client.answers import AnswerHead, AnswerReader, BodyCollector, Piece
+from lafka.capture.exchanges import BodySink, Exchange, TlsSession, Truncated, without_secrets
 from lafka.capture.request_options import Carrier, RequestOptions
 from lafka.errors import BadHttp, SiteError, StorageTrouble
 from lafka.warc.format.fields import Fields
@@ -126,7 +126,7 @@ class Tap:
         self.error: Exception | None = None
         self.fault = ""
         self.head: AnswerHead | None = None
-        self.beginning: Beginning | None = None
+        self.beginning: BodyCollector | None = None
         self.halting = False
         self.may_send: Callable[[], bool] | None = None
         self._over: Deferred[None] | None = None
@@ -169,7 +169,7 @@ class Tap:
         self._connecting = None
         self._fail_with(failure)
 
-    def begin(self, connection: Carrier, peer: str, secured: Secured | None) -> None:
+    def begin(self, connection: Carrier, peer: str, secured: TlsSession | None) -> None:
         """The request is about to be written to *connection*; nothing of an earlier try counts."""
         self._connecting = None
         self._connection = connection
@@ -181,14 +181,14 @@ class Tap:
         self._window = self._last, 0
         self.exchange.begin(self._clock(), peer, secured, connection.place)
 
-    def secure(self, connection: SSL.Connection) -> Secured:
+    def secure(self, connection: SSL.Connection) -> TlsSession:
         """The handshake is done; the request waits behind it, and stays here if it is refused."""
         exchange = self.exchange
         try:
             secured = _secured(connection, urlsplit(exchange.url).hostname or "")
         except OSError as error:  # whom we trust could not be read
             self.fail(StorageTrouble(error.filename or "the trusted certificates", error))
-            return Secured(protocol="", cipher="", certificate=())
+            return TlsSession(protocol="", cipher="", certificate=())
         exchange.secured = secured
         if self.tls_strict and secured.certificate != certificates.OK:
             faults = ", ".join(secured.certificate)
@@ -254,13 +254,13 @@ class Tap:
             self._stop()
             self._fail_with(error)
             return
-        self.beginning = Beginning(head, whole=self.whole, miss_max=self.miss_max)
+        self.beginning = BodyCollector(head, whole=self.whole, miss_max=self.miss_max)
         if head.length is not None:
             self._refuse_bigger(head.length)
         if self.exchange.diverted and self.sink is not None:
             self.sink.begin(self._pause, self._resume)
 
-    def _take(self, piece: Piece, beginning: Beginning) -> None:
+    def _take(self, piece: Piece, beginning: BodyCollector) -> None:
         kept = beginning.take(piece)
         if self.exchange.diverted and self.sink is not None:
             try:
@@ -469,8 +469,8 @@ def _as_fields(head: AnswerHead) -> Fields:
     return Fields(fields)
 
 
-def _secured(connection: SSL.Connection, host: str) -> Secured:
-    return Secured(
+def _secured(connection: SSL.Connection, host: str) -> TlsSession:
+    return TlsSession(
         protocol=certificates.protocol_name(connection.get_protocol_version_name()),
         cipher=certificates.suite_name(connection.get_cipher_name() or ""),
         certificate=certificates.verdict(connection.get_peer_cert_chain() or (), host),

@@ -20,13 +20,13 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 
 import lafka
-from lafka.capture.pulled import GatewayAway, GatewayClient, Pulled
+from lafka.capture.pulled import GatewayAway, GatewayClient, PulledMemento
 from lafka.capture.rawfiles import load_settings
 from lafka.capture.rawlog import RawLog
 from lafka.errors import Stopped, StorageTrouble
 from lafka.storage.steps import Steps
 from lafka.storage.stopping import note_storage_trouble, stop_for, storage
-from lafka.storage.threads import Keeping, Room, Threads
+from lafka.storage.threads import AsyncKeeper, ByteBudget, Threads
 
 if TYPE_CHECKING:
     from lafka.politeness.gate import Gate
@@ -64,7 +64,7 @@ GATEWAY_AWAY = "gateway-away"
 _AT_ONCE = 4
 
 
-class Pulling:
+class PullGateway:
     """The gateway at ``base`` that *crawler* pulls from."""
 
     def __init__(self, crawler: Crawler, client: GatewayClient) -> None:
@@ -80,7 +80,7 @@ class Pulling:
         except GatewayAway as error:
             raise self._stop(error) from error
 
-    async def pull(self, url: str, time: datetime) -> Pulled:
+    async def pull(self, url: str, time: datetime) -> PulledMemento:
         """As the client's; ``Stopped`` where the gateway is away, and the crawl stops."""
         try:
             return await self._threads.run(self._client.pull, url, time)
@@ -115,10 +115,10 @@ class RawWriter:
         self, folder: Path, name: str, options: dict[str, Any], *, syncers: int = 4
     ) -> None:
         self.name = name
-        self.waiting = Room(WAITING_MAX)
+        self.waiting = ByteBudget(WAITING_MAX)
         self._folder = folder
         self._options = options
-        self._keeping = Keeping(syncers)
+        self._keeping = AsyncKeeper(syncers)
         self._log: RawLog | None = None
 
     def log(self) -> RawLog:
@@ -174,7 +174,7 @@ class Run:
         self.name = raw.name
         self.root = root
         self.raw = raw
-        self.pulling: Pulling | None = None
+        self.pulling: PullGateway | None = None
         self.gate: Gate | None = None
         self._crawler = crawler
         self._lock = lock
@@ -211,7 +211,7 @@ class Run:
         if gateway:
             most, spool_dir = settings.getint("LAFKA_MAX_PAYLOAD"), settings.get("LAFKA_SPOOL_DIR")
             client = GatewayClient(gateway, most=most, spool_dir=spool_dir)
-            run.pulling = Pulling(crawler, client)
+            run.pulling = PullGateway(crawler, client)
         crawler.signals.connect(run.spider_closed, signal=signals.spider_closed)
         crawler.signals.connect(run.engine_stopped, signal=signals.engine_stopped)
         return run

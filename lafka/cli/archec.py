@@ -22,8 +22,8 @@ from lafka.archec.checking.facts import proved_since
 from lafka.archec.files.fobi_recovery import Obis, recover_fobis
 from lafka.archec.gather.found_templates import read_tobi
 from lafka.archec.gather.mending import adopted, derive, mend
-from lafka.archec.gather.pulls import Offer, pull
-from lafka.archec.gather.recovery import Unlisted, recover
+from lafka.archec.gather.pulls import OfferedCapture, pull
+from lafka.archec.gather.recovery import UnlistedFiles, recover
 from lafka.archec.gather.runs import run_name
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.gather.withdrawing import withdraw
@@ -49,7 +49,7 @@ from lafka.storage.outputs import counted
 from lafka.witness.problems import Severity, StoreProblem
 
 
-def offers(archive: Archive, problems: list[str]) -> Iterator[Offer]:
+def offers(archive: Archive, problems: list[str]) -> Iterator[OfferedCapture]:
     """Yield what each futli itself led to; a fut that was found on a page is not what it
     points at.
     """
@@ -63,7 +63,7 @@ def offers(archive: Archive, problems: list[str]) -> Iterator[Offer]:
             if not origin.html_url:
                 when = datetime.fromisoformat(fut.time)
                 read = partial(proved, fut)
-                yield Offer(url=fut.futli, answered=fut.url, time=when, read=read)
+                yield OfferedCapture(url=fut.futli, answered=fut.url, time=when, read=read)
 
 
 def proved(fut: StoredFut) -> bytes:
@@ -229,7 +229,7 @@ def _recover(opts: Namespace, settings: BaseSettings) -> int:  # noqa: ARG001
 
 def _tobis(store: ObiStore, records: Records) -> int:
     count = 0
-    for found in recover(store, records, Kind.TOBI, Unlisted(read_tobi=read_tobi)):
+    for found in recover(store, records, Kind.TOBI, UnlistedFiles(read_tobi=read_tobi)):
         count += 1
         print(
             f"{found.tist}: {found.rolled} tobis rolled forward,"

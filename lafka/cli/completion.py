@@ -13,7 +13,7 @@ import lafka
 from lafka.cli.base import ArchiveCommand
 from lafka.cli.running import command, verbs
 from lafka.cli.verbs import VERBS
-from lafka.cli.words import SHELLS, Option, Verb, Words, script, write_completed
+from lafka.cli.words import SHELLS, CommandWords, Option, Verb, script, write_completed
 from lafka.errors import BadArgument
 from lafka.filesets.crawling.arguments import ARGUMENTS as FILESET_ARGUMENTS
 from lafka.papers.crawling.arguments import ARGUMENTS as LIST_ARGUMENTS
@@ -46,12 +46,12 @@ class CompletionCommand(ArchiveCommand):
             raise BadArgument(f"say for which shell: {', '.join(SHELLS)}; or man{guess}")
 
 
-def all_words() -> Words:
+def all_words() -> CommandWords:
     """All words of this version."""
     of_futli = {name: HELPS[name] for name in LIST_ARGUMENTS}
     others = {"fobi": FOBI_ARGUMENTS, "fileset": FILESET_ARGUMENTS}
     spiders = {"futli": of_futli} | {name: dict.fromkeys(of, "") for name, of in others.items()}
-    return Words(lafka.__version__, tuple(all_verbs()), spiders)
+    return CommandWords(lafka.__version__, tuple(all_verbs()), spiders)
 
 
 def all_verbs() -> list[Verb]:

@@ -18,7 +18,7 @@ from scrapy.crawler import CrawlerProcessBase
 from scrapy.settings import BaseSettings
 
 from lafka.cli.base import ArchiveCommand, attempt, check_args, json_line, settle, tell_archive
-from lafka.cli.verbs import Described
+from lafka.cli.verbs import DescribedCommand
 from lafka.errors import BadArgument
 from lafka.filesets.archive.filesets import Filesets, make_bag
 from lafka.filesets.results import (
@@ -41,7 +41,7 @@ _GIVEN = {"type": "type", "strategy": "strategy"}
 _FLAGS = {"latest": "latest", "force": "force", "dry_run": "dry"}
 
 
-class FilesetCommand(Described, ScrapyCommand):
+class FilesetCommand(DescribedCommand, ScrapyCommand):
     requires_project = True
 
     def syntax(self) -> str:

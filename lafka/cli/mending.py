@@ -23,7 +23,7 @@ from lafka.papers.archive.recovery import recover
 from lafka.papers.archive.repairs import Repair
 from lafka.pids import Pid
 from lafka.runs.terminals import program
-from lafka.storage.deeds import Deed
+from lafka.storage.deeds import FileAction
 from lafka.storage.outputs import counted
 
 
@@ -150,7 +150,7 @@ def _rebuild_filesets(settings: BaseSettings, failed: Callable[[Exception, int],
         print(f"{done} summaries made", file=sys.stderr)
 
 
-def _repair_filesets(settings: BaseSettings, *, dry: bool) -> Iterator[Deed]:
+def _repair_filesets(settings: BaseSettings, *, dry: bool) -> Iterator[FileAction]:
     """Bring back of filesets and items what can be, or tell it where *dry*."""
     filesets = filesets_of(settings)
     return FilesetRepair(

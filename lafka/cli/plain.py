@@ -12,7 +12,7 @@ from argparse import ArgumentParser
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
 from lafka import settings as defaults
-from lafka.cli.verbs import Described
+from lafka.cli.verbs import DescribedCommand
 from lafka.runs.sources import PRIORITIES
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class PlainSettings:
             self.set(name, value, priority)
 
 
-class PlainCommand(Described, _Shape):
+class PlainCommand(DescribedCommand, _Shape):
     """A command without a crawl, in the shape of ``scrapy.commands.ScrapyCommand``."""
 
     requires_project = True

@@ -18,7 +18,7 @@ from scrapy.utils.url import guess_scheme
 from w3lib.url import file_uri_to_path
 
 from lafka.cli.base import attempt, check_args, json_line, refused, settle
-from lafka.cli.verbs import Described
+from lafka.cli.verbs import DescribedCommand
 from lafka.errors import BadArgument, LafkaError, WarcError
 from lafka.papers import Archive
 from lafka.papers.crawling import labelled as sets
@@ -121,7 +121,7 @@ class CandidateSpider(Spider):
             yield candidate.as_json()
 
 
-class ParseCommand(Described, _SettledCommand, parse.Command):
+class ParseCommand(DescribedCommand, _SettledCommand, parse.Command):
     def set_spidercls(self, url: str, opts: Namespace) -> None:
         if opts.spider not in (None, "futli"):
             super().set_spidercls(url, opts)
@@ -144,7 +144,7 @@ def _refuse(spider: Any) -> None:
 GETTERS = ("get", "getbool", "getint", "getfloat", "getlist")
 
 
-class SettingsCommand(Described, settings.Command):
+class SettingsCommand(DescribedCommand, settings.Command):
     def run(self, args: list[str], opts: Namespace) -> None:
         def act() -> None:
             assert self.settings is not None
@@ -186,7 +186,7 @@ class PageSpider(Spider):
         self.pages.append(_page_of(response))
 
 
-class FindersCommand(Described, commands.ScrapyCommand):
+class FindersCommand(DescribedCommand, commands.ScrapyCommand):
     requires_project = True
 
     def syntax(self) -> str:

@@ -26,7 +26,7 @@ from lafka.runs.terminals import Terminal
 from lafka.storage.outputs import STDOUT, counted
 
 if TYPE_CHECKING:
-    from lafka.papers.archive.catalogue import Ended
+    from lafka.papers.archive.catalogue import LastOutcome
     from lafka.papers.archive.texts import FutText
 
 
@@ -272,7 +272,7 @@ def _selected(name: str | None, known: Any) -> tuple[str, ...]:
     return tuple(word for word in known if name in (None, word))
 
 
-def _outcome_row(line: Ended) -> dict[str, Any]:
+def _outcome_row(line: LastOutcome) -> dict[str, Any]:
     row = {name: getattr(line, name) for name in OUTCOME_COLUMNS if name != "group"}
     futs = [fut.as_json() for fut in line.futs]
     told = {"outcome": str(line.outcome), "group": str(line.outcome.group)}

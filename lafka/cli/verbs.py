@@ -251,7 +251,7 @@ def told(examples: Iterable[str]) -> str:
     return "\n".join((EXAMPLES, *(f"  {line}" for line in examples)))
 
 
-class Described:
+class DescribedCommand:
     """A command that is described by its line of the table."""
 
     verb: str

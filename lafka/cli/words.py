@@ -32,7 +32,7 @@ class WordsCommand(ArchiveCommand):
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
         words, _, line = sys.stdin.read().partition("\n")
-        write_completed(line, Words.parse(words), self.archive)
+        write_completed(line, CommandWords.parse(words), self.archive)
 
 
 class Option(NamedTuple):
@@ -55,7 +55,7 @@ class Verb(NamedTuple):
     below: tuple[Verb, ...] = ()
 
 
-class Words(NamedTuple):
+class CommandWords(NamedTuple):
     """All words of a version but pids: its commands, and the arguments of each spider."""
 
     version: str
@@ -64,7 +64,7 @@ class Words(NamedTuple):
     """Name and help of each argument."""
 
     @classmethod
-    def parse(cls, line: str) -> Words:
+    def parse(cls, line: str) -> CommandWords:
         """Return what *line*, which :func:`script` wrote, says."""
         version, verbs, spiders = json.loads(line)
         return cls(version, tuple(map(_verb, verbs)), spiders)
@@ -76,7 +76,7 @@ def _verb(row: list[Any]) -> Verb:
     return Verb(name, syntax, text, known, examples, tuple(map(_verb, below)))
 
 
-def script(shell: str, words: Words) -> str:
+def script(shell: str, words: CommandWords) -> str:
     """Return what *shell* reads to complete ``lafka`` by *words*."""
     line = json.dumps(words, separators=(",", ":")).replace("'", r"\u0027")
     line = line.replace("\\", r"\\") if shell == "fish" else line
@@ -84,13 +84,15 @@ def script(shell: str, words: Words) -> str:
     return template.read_text("utf-8").replace("VERSION", words.version).replace("WORDS", line)
 
 
-def write_completed(line: str, words: Words, archive: Callable[[], Archive]) -> None:
+def write_completed(line: str, words: CommandWords, archive: Callable[[], Archive]) -> None:
     """Print what may stand for the last word of *line*, a tab, and what it is for."""
     for word, text in completed(line.removesuffix("\n"), words, archive):
         print(word, text, sep="\t")
 
 
-def completed(line: str, words: Words, archive: Callable[[], Archive]) -> Iterator[tuple[str, str]]:
+def completed(
+    line: str, words: CommandWords, archive: Callable[[], Archive]
+) -> Iterator[tuple[str, str]]:
     """Yield what may stand for the last word of *line*, and what each is for.
 
     *line* is what was typed so far, with the program's name; a word that it ends in is begun.
@@ -112,7 +114,7 @@ def _parted(line: str) -> list[str]:
 
 
 def _candidates(
-    typed: list[str], word: str, words: Words, archive: Callable[[], Archive]
+    typed: list[str], word: str, words: CommandWords, archive: Callable[[], Archive]
 ) -> Iterable[tuple[str, str]]:
     verbs = {verb.name: verb for verb in words.verbs}
     if not typed or typed[0] not in verbs:

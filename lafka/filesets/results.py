@@ -20,11 +20,11 @@ from typing import Any
 from lafka.errors import BadArgument, LafkaError
 from lafka.filesets.model.messages import check_result
 from lafka.filesets.model.rows import Rows, rows_of
-from lafka.jobs.database import Away, BadDatabase, Database, Refused, opened
+from lafka.jobs.database import BadDatabase, Database, DatabaseAway, RowRefused, opened
 from lafka.jobs.kafka import Message as Read
 from lafka.jobs.kafka.consuming import Reader
 from lafka.jobs.kafka.topics import Place, Topic, properties
-from lafka.jobs.lines import Dead, Message, ahead, batches, burying, short_turns
+from lafka.jobs.lines import Message, UnusableMessage, ahead, batches, burying, short_turns
 
 REQUESTS = (("ingest-file-requests-daily", 24), ("ingest-file-requests-bulk", 12),
             ("ingest-file-requests-priority", 6))  # fmt: skip
@@ -95,7 +95,7 @@ def persist(source: str, persister: Persister) -> None:
         raise BadArgument(f"{source}: a folder, not a file of results") from None
 
 
-def _read_results(fd: int, name: str) -> Iterator[list[Prepared]]:
+def _read_results(fd: int, name: str) -> Iterator[list[MessageRows]]:
     """Yield the results that *fd* gives, ready to be written; close it behind the last."""
     try:
         for lines in batches(fd, BATCH, _SECONDS, LONGEST_LINE):
@@ -155,7 +155,7 @@ def _ending() -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
-def dead_letters(root: Path | str, path: str | None) -> Iterator[Callable[[Dead], None]]:
+def dead_letters(root: Path | str, path: str | None) -> Iterator[Callable[[UnusableMessage], None]]:
     """:func:`burying` to the file at *path*, else to one of the archive, or, where no archive is
     there, of the current folder.
     """
@@ -171,7 +171,7 @@ _PATIENCE = 8.0  # the longest of those waits in a crawl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class MessageRows:
     """A message's rows; None where it is no result, and then ``reason`` says why."""
 
     message: Message
@@ -179,20 +179,20 @@ class Prepared:
     reason: str = ""
 
 
-def prepared(messages: Iterable[Message]) -> list[Prepared]:
+def prepared(messages: Iterable[Message]) -> list[MessageRows]:
     """*messages* read, in their order; nothing is written and nothing told."""
     return [_prepared(message) for message in messages]
 
 
-def _prepared(message: Message) -> Prepared:
+def _prepared(message: Message) -> MessageRows:
     try:
-        return Prepared(message=message, rows=rows_of(parse(message.data)))
+        return MessageRows(message=message, rows=rows_of(parse(message.data)))
     except ValueError as error:
-        return Prepared(message=message, reason=str(error))
+        return MessageRows(message=message, reason=str(error))
 
 
 @dataclass(slots=True)
-class Account:
+class ResultCounts:
     """The numbers of results written and refused, and of terminal URLs that no column takes."""
 
     written: int = 0
@@ -209,9 +209,9 @@ class Persister:
     """
 
     database: Database
-    dead: Callable[[Dead], object]
+    dead: Callable[[UnusableMessage], object]
     wait: Callable[[float, str], object]
-    account: Account = field(default_factory=Account)
+    account: ResultCounts = field(default_factory=ResultCounts)
 
     def write(self, messages: Sequence[Message]) -> None:
         """Persist *messages*, in their order; what a check refuses is isolated, the rest goes in.
@@ -220,13 +220,15 @@ class Persister:
         """
         self.put(prepared(messages))
 
-    def put(self, batch: Sequence[Prepared]) -> None:
+    def put(self, batch: Sequence[MessageRows]) -> None:
         """Persist what was prepared, as :meth:`write`."""
         readable = list(self._readable(batch))
         if readable:
             self._write([message for message, _ in readable], [rows for _, rows in readable])
 
-    def _readable(self, batch: Iterable[Prepared]) -> Iterator[tuple[Message, Mapping[str, Any]]]:
+    def _readable(
+        self, batch: Iterable[MessageRows]
+    ) -> Iterator[tuple[Message, Mapping[str, Any]]]:
         for one in batch:
             if one.rows is None:
                 self._refuse(one.message, one.reason)
@@ -237,7 +239,7 @@ class Persister:
     def _write(self, messages: Sequence[Message], rows: Sequence[Mapping[str, Any]]) -> None:
         try:
             self._tried(rows)
-        except Refused as error:
+        except RowRefused as error:
             if len(rows) == 1:
                 self._refuse(messages[0], str(error))
                 return
@@ -253,13 +255,13 @@ class Persister:
             try:
                 self.database.write(rows)
                 return
-            except Away as error:
+            except DatabaseAway as error:
                 self.wait(seconds, str(error))
             seconds = min(2 * seconds, _LONGEST_WAIT)
 
     def _refuse(self, message: Message, reason: str) -> None:
         self.account.refused += 1
-        self.dead(Dead(message=message, reason=reason))
+        self.dead(UnusableMessage(message=message, reason=reason))
 
 
 class CrawlRows:
@@ -271,7 +273,7 @@ class CrawlRows:
     """
 
     def __init__(
-        self, place: str, dead: Callable[[Dead], object], is_over: Callable[[], bool]
+        self, place: str, dead: Callable[[UnusableMessage], object], is_over: Callable[[], bool]
     ) -> None:
         self._place = place
         self._dead = dead
@@ -288,7 +290,7 @@ class CrawlRows:
             self._database = opened(self._place)
             self._persister = Persister(database=self._database, dead=self._dead, wait=self._wait)
         self._persister.put([
-            Prepared(message=Message(place=run, data=line), rows=rows_of(result))
+            MessageRows(message=Message(place=run, data=line), rows=rows_of(result))
             for line, result in results
             if all(result["request"].get(name) for name in ("ingest_type", "base_url"))
         ])  # fmt: skip

@@ -15,8 +15,8 @@ from typing import Any
 
 from lafka.errors import BadPid
 from lafka.filesets.model.asks import Answer, Ask, Claim, Got, Resource, Want
-from lafka.filesets.model.manifests import LIMITS, Judged, Limits, judge
-from lafka.filesets.model.messages import IngestRequest, IngestResult, Landing
+from lafka.filesets.model.manifests import LIMITS, Limits, ManifestVerdict, judge
+from lafka.filesets.model.messages import IngestRequest, IngestResult, LandingCapture
 from lafka.filesets.model.pages import HtmlBiblio
 from lafka.filesets.model.types import (
     ArchiveStrategyResult,
@@ -32,7 +32,7 @@ from lafka.filesets.model.types import (
 from lafka.filesets.platforms import helpers, matches
 from lafka.filesets.platforms.platform import FilesetPlatformHelper
 from lafka.filesets.strategies import STRATEGIES
-from lafka.filesets.strategies.strategy import Held, HeldVersion, NothingHeld
+from lafka.filesets.strategies.strategy import HeldVersion, HoldingsView, NoHoldings
 from lafka.pids import SCHEMES, Pid
 
 
@@ -91,10 +91,10 @@ def refused(request: IngestRequest, rules: Rules) -> IngestResult | None:
 def walk(
     request: IngestRequest,
     resource: Resource,
-    landing: Landing,
+    landing: LandingCapture,
     rules: Rules,
     *,
-    held: Callable[[], Held] = NothingHeld,
+    held: Callable[[], HoldingsView] = NoHoldings,
     free: int | None = None,
 ) -> Walking:
     """The walk of *request* from its landing page *resource*, which is told as *landing*.
@@ -128,7 +128,7 @@ def _walked(
     biblio: HtmlBiblio,
     *,
     rules: Rules,
-    held: Callable[[], Held],
+    held: Callable[[], HoldingsView],
     free: int | None,
 ) -> Walking:
     """The walk with *helper*; ``NotThisPlatform`` where the page is not of its platform."""
@@ -250,7 +250,7 @@ def _archived(
     item: FilesetPlatformItem,
     strategy: IngestStrategy,
     rules: Rules,
-    held: Held,
+    held: HoldingsView,
 ) -> Generator[Want, Got, ArchiveStrategyResult]:
     """Return what is held already, or what came of archiving.
 
@@ -271,7 +271,7 @@ def _with_item(result: IngestResult, item: FilesetPlatformItem) -> IngestResult:
     return replace(result, item=item, lafka={**lafka, **(result.lafka or {})})
 
 
-def _with_judged(result: IngestResult, judged: Judged) -> IngestResult:
+def _with_judged(result: IngestResult, judged: ManifestVerdict) -> IngestResult:
     return replace(
         result,
         manifest=judged.manifest,

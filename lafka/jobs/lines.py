@@ -138,14 +138,14 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dead:
+class UnusableMessage:
     """A message of which nothing can be made, and why."""
 
     message: Message
     reason: str
 
 
-def burying(place: Path) -> Callable[[Dead], None]:
+def burying(place: Path) -> Callable[[UnusableMessage], None]:
     """Return what appends each dead letter, synced, to the file *place*.
 
     A line of a topic's message has ``topic``, ``partition``, ``offset``, ``base64`` and ``reason``;
@@ -153,7 +153,7 @@ def burying(place: Path) -> Callable[[Dead], None]:
     is made when it is needed. ``StorageTrouble``.
     """
 
-    def bury(dead: Dead) -> None:
+    def bury(dead: UnusableMessage) -> None:
         line = json.dumps(_letter(dead), ensure_ascii=False) + "\n"
         with StorageTrouble.at(place):
             is_new = not place.exists()
@@ -169,7 +169,7 @@ def burying(place: Path) -> Callable[[Dead], None]:
 _OF_TOPIC = re.compile(r"([A-Za-z0-9._-]+)/([0-9]+)@([0-9]+)")
 
 
-def _letter(dead: Dead) -> dict[str, Any]:
+def _letter(dead: UnusableMessage) -> dict[str, Any]:
     """Return the values of the line of *dead*."""
     message, reason = dead.message, dead.reason
     data = base64.b64encode(message.data).decode("ascii")

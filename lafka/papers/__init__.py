@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lafka.papers.archive.archives import Archive as Archive
-    from lafka.papers.archive.catalogue import Ended as Ended
+    from lafka.papers.archive.catalogue import LastOutcome as LastOutcome
     from lafka.papers.archive.catalogue import Paper as Paper
     from lafka.papers.archive.suwafs import Fut as Fut
     from lafka.papers.archive.suwafs import StoredFut as StoredFut
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "lafka.papers.archive.archives": ("Archive",),
-    "lafka.papers.archive.catalogue": ("Ended", "Paper"),
+    "lafka.papers.archive.catalogue": ("LastOutcome", "Paper"),
     "lafka.papers.archive.wacz": ("package", "pieces"),
     "lafka.papers.archive.suwafs": ("Fut", "StoredFut", "Suwaf"),
     "lafka.papers.archive.texts": ("read_text",),

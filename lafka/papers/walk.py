@@ -26,7 +26,7 @@ VIEWER_MAX = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class PastTime:
     """A gateway is asked in place of the web: for what was there at ``time``.
 
     ``source`` is the gateway, ``http://host:port``.
@@ -50,7 +50,7 @@ class Ask:
     url: str
     origin: Origin = FUTLI_ITSELF
     miss_max: int = 0
-    past: Past | None = None
+    past: PastTime | None = None
 
     @property
     def provenance(self) -> Provenance:
@@ -170,13 +170,17 @@ class Trail:
     outcome: Outcome | None = None
     error: str = ""
     no_fut: Outcome = Outcome.SPLAP_ONLY
-    past: Past | None = None
-    later: tuple[Past, ...] = ()
+    past: PastTime | None = None
+    later: tuple[PastTime, ...] = ()
     earlier: tuple[Trail, ...] = ()
 
     @classmethod
     def begin(
-        cls, futli: Futli, number: int, policy: Policy | None = None, past: tuple[Past, ...] = ()
+        cls,
+        futli: Futli,
+        number: int,
+        policy: Policy | None = None,
+        past: tuple[PastTime, ...] = (),
     ) -> Trail:
         """A trail; with *past*, versions oldest first, the first of so many."""
         first, *later = past or (None,)

@@ -45,7 +45,7 @@ class Reply:
     claimed: Mapping[str, Refusal | None]
 
 
-class Courier:
+class BatchSender:
     """The thread that takes batches to the table, one after the other.
 
     *on_reply* is called in that thread. A batch that the gate did not take is taken again.

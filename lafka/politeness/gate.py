@@ -23,7 +23,7 @@ from typing import Protocol
 
 from lafka.errors import Stopped
 from lafka.politeness.claims import LEASE, Claims, Refusal
-from lafka.politeness.courier import FRESH, Batch, Courier, Reply
+from lafka.politeness.courier import FRESH, Batch, BatchSender, Reply
 
 LOST = "gate-lost"
 """Finish reason of a crawl whose gate was away for longer than its patience."""
@@ -112,7 +112,7 @@ class Gate:
         self._on_lost = on_lost
         self._patience = patience
         self._clock = clock
-        self._courier = Courier(claims, lambda reply: call(partial(self._take, reply)), clock)
+        self._courier = BatchSender(claims, lambda reply: call(partial(self._take, reply)), clock)
         self._hosts: dict[str, _Host] = {}
         self._sent: dict[Hashable, str] = {}
         self._stopped = False

@@ -62,7 +62,7 @@ NAMED_MAX = 1000
 
 
 @dataclass(slots=True, kw_only=True)
-class Parking:
+class WaitLimits:
     """The times that a host asked to wait, how long at most (seconds), until when,
     and why at last.
     """
@@ -88,7 +88,7 @@ class Hosts:
         self._failures: dict[str, int] = {}
         self._set_aside: dict[str, Exception] = {}
         self._set_aside_at: dict[str, datetime] = {}
-        self._parkings: dict[str, Parking] = {}
+        self._parkings: dict[str, WaitLimits] = {}
         self._parkings_of_others = 0
 
     def park(self, slot: str, seconds: float, why: str = "") -> bool:
@@ -121,7 +121,7 @@ class Hosts:
             known.times, known.until, known.why = known.times + 1, until, why
             known.longest = max(known.longest, seconds)
         elif len(self._parkings) < NAMED_MAX:
-            self._parkings[slot] = Parking(times=1, longest=seconds, until=until, why=why)
+            self._parkings[slot] = WaitLimits(times=1, longest=seconds, until=until, why=why)
         else:
             self._parkings_of_others += 1
 

@@ -17,7 +17,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 from twisted.internet.task import LoopingCall
 
-from lafka.runs.progress import ENDED_ASIDE, PAPERS, Aim, ended_as, host_states, is_new_fut
+from lafka.runs.progress import ENDED_ASIDE, PAPERS, ProgressGoal, ended_as, host_states, is_new_fut
 from lafka.runs.terminals import Terminal
 
 INTERVAL = 0.5
@@ -27,7 +27,7 @@ SPAN = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class ProgressSnapshot:
     """A crawl at one moment. ``total``: lines read of the list so far, None where it has none.
 
     ``groups``: lines by what came of them, as the spider groups them. ``size``: bytes of new futs.
@@ -44,7 +44,7 @@ class Moment:
     waiting: int
     parked: int
     rate: float
-    aim: Aim = PAPERS
+    aim: ProgressGoal = PAPERS
 
     def parts(self) -> Iterator[str]:
         """Yield what is told, the most wanted first, for a narrow terminal has not all of it."""
@@ -70,7 +70,7 @@ def time_left(seconds: float) -> str:
 
 
 class LiveLine:
-    """Shows a ``Moment`` in the last line of the ``terminal`` while the crawl goes on.
+    """Shows a ``ProgressSnapshot`` in the last line of the ``terminal`` while the crawl goes on.
 
     A spider may say what an outcome is for people: its method ``group_of``.
     """
@@ -124,13 +124,13 @@ class LiveLine:
     def look(self) -> None:
         self.terminal.show(self.moment(monotonic()).parts())
 
-    def moment(self, now: float) -> Moment:
+    def moment(self, now: float) -> ProgressSnapshot:
         """The crawl at *now*, in seconds, monotonic."""
         crawler, done = self._crawler, self._outcomes.total()
-        aim = Aim.of(crawler.spider)
+        aim = ProgressGoal.of(crawler.spider)
         feeder = getattr(crawler.spider, "feeder", None)
         hosts = host_states(crawler)
-        return Moment(
+        return ProgressSnapshot(
             done=done,
             total=getattr(feeder, "total", None),
             loaded=getattr(feeder, "loaded", True),

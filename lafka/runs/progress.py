@@ -32,7 +32,7 @@ _COUNTING = ("lafka.", "scrapy.extensions.corestats", "scrapy.extensions.feedexp
 URL = re.compile(r"https?://[^\s();,]+", re.IGNORECASE)
 
 
-class Aim(NamedTuple):
+class ProgressGoal(NamedTuple):
     """The aim of a spider: lines that ended in ``outcomes`` are ``name``, of so many ``unit``.
 
     A spider that is after something else than futs says so by its ``aim``.
@@ -43,15 +43,15 @@ class Aim(NamedTuple):
     unit: str = "papers"
 
     @classmethod
-    def of(cls, spider: Any) -> Aim:
-        found: Aim = getattr(spider, "aim", PAPERS)
+    def of(cls, spider: Any) -> ProgressGoal:
+        found: ProgressGoal = getattr(spider, "aim", PAPERS)
         return found
 
     def count(self, outcomes: Counter[str]) -> int:
         return sum(outcomes[outcome] for outcome in self.outcomes)
 
 
-PAPERS = Aim()
+PAPERS = ProgressGoal()
 
 
 def progress_line(
@@ -182,7 +182,7 @@ class Progress:
 
     def _log(self, rate: float) -> None:
         feeder = getattr(self.crawler.spider, "feeder", None)
-        aim = Aim.of(self.crawler.spider)
+        aim = ProgressGoal.of(self.crawler.spider)
         line = progress_line(
             done=self.outcomes.total(),
             futs=aim.count(self.outcomes),

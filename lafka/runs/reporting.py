@@ -53,7 +53,7 @@ _SECRET = re.compile(r"PASS|SECRET|TOKEN|KEY|CREDENTIAL|AUTH(?!ORITY)|^LAFKA_GAT
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
 
 
-class Summed(Protocol):
+class SummaryTexts(Protocol):
     """A run summed up: as JSON, for people, and what has to be said as a warning, or ""."""
 
     def as_json(self) -> dict[str, Any]: ...
@@ -85,7 +85,7 @@ class RunReports:
         self._begun = monotonic()
         self._running = False
         self._reason = ""
-        self._summarise: Callable[[Mapping[str, Any]], Summed] | None = None
+        self._summarise: Callable[[Mapping[str, Any]], SummaryTexts] | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -192,7 +192,7 @@ class RunReports:
             "memory": peak_memory(),
         }
 
-    def _tell_people(self, values: Mapping[str, Any], summed: Summed | None) -> None:
+    def _tell_people(self, values: Mapping[str, Any], summed: SummaryTexts | None) -> None:
         """Say how the run ended: in the log, and on a terminal, whatever its log level shows."""
         sentence = _sentence(values)
         text = "\n".join([sentence, *(f"  {line}" for line in (summed.told() if summed else ()))])

@@ -61,14 +61,14 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
+class OutsideSettings:
     """Settings from outside the code: by name, the strongest source alone; *unknown* in words."""
 
     settings: Mapping[str, Setting]
     unknown: tuple[str, ...] = ()
 
 
-def outside(environ: Mapping[str, str], files: Iterable[str | Path]) -> Outside:
+def outside(environ: Mapping[str, str], files: Iterable[str | Path]) -> OutsideSettings:
     """Return what *environ* and *files*, the strongest last, say; ``BadArgument``."""
     settings: dict[str, Setting] = {}
     unknown: list[str] = []
@@ -77,10 +77,10 @@ def outside(environ: Mapping[str, str], files: Iterable[str | Path]) -> Outside:
             settings[said.name] = said
         else:
             unknown.append(_unknown(said))
-    return Outside(settings=settings, unknown=tuple(unknown))
+    return OutsideSettings(settings=settings, unknown=tuple(unknown))
 
 
-def here() -> Outside:
+def here() -> OutsideSettings:
     """Return what is said to this process in its folder; ``BadArgument``."""
     return outside(os.environ, files())
 
@@ -111,7 +111,7 @@ def files() -> list[str]:
     ]
 
 
-def apply(settings: BaseSettings, said: Outside) -> None:
+def apply(settings: BaseSettings, said: OutsideSettings) -> None:
     """Set what is *said* in the place of defaults, below code and ``-s``; ``BadArgument``."""
     for one in said.settings.values():
         if settings.get(one.name) == KNOWN[one.name]:
@@ -120,7 +120,7 @@ def apply(settings: BaseSettings, said: Outside) -> None:
         raise BadArgument("LAFKA_ARCHIVE is empty; it has to name a folder")
 
 
-def source_of(settings: BaseSettings, name: str, said: Outside) -> str:
+def source_of(settings: BaseSettings, name: str, said: OutsideSettings) -> str:
     """Return where the value of *name*, which *said* was applied to, came from."""
     priority = settings.getpriority(name) or 0
     if priority >= PRIORITIES["cmdline"]:

@@ -27,7 +27,7 @@ from lafka.filesets.bundles.children import BundleChildren
 from lafka.filesets.crawling.arguments import ARGUMENTS, Arguments, Sizes
 from lafka.filesets.crawling.ingests import Ingest
 from lafka.filesets.crawling.lines import ALONE, MOST, Attempts, LineCount, RequestLine, bad_result
-from lafka.filesets.crawling.services import Brokers, CrawlWire, Dry, Shop
+from lafka.filesets.crawling.services import Brokers, CrawlWire, DryRunEnd, IngestServices
 from lafka.filesets.model.messages import file_result
 from lafka.filesets.model.types import Status
 from lafka.filesets.results import DEAD, CrawlRows, place_of
@@ -39,7 +39,7 @@ from lafka.jobs.lines import burying
 from lafka.papers import Archive
 from lafka.runs import validation
 from lafka.runs.feed import add_outcome_feed
-from lafka.runs.progress import Aim
+from lafka.runs.progress import ProgressGoal
 from lafka.runs.sources import GUESTS, archive_line
 from lafka.spiders.loading import user_agent, with_ours
 from lafka.spiders.road import leave_off
@@ -66,7 +66,9 @@ class FilesetSpider(Spider):
     """``lafka crawl fileset -a input=requests.jsonl``; docs/reference.md has the arguments."""
 
     name = "fileset"
-    aim = Aim("datasets", frozenset(status for status in Status if status.is_hit), "datasets")
+    aim = ProgressGoal(
+        "datasets", frozenset(status for status in Status if status.is_hit), "datasets"
+    )
 
     run: Run
     filesets: Filesets
@@ -129,7 +131,7 @@ class FilesetSpider(Spider):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.arguments: Arguments
-        self.shop: Shop
+        self.shop: IngestServices
         self.wire: CrawlWire
         self.most = 1
         self.dry: list[dict[str, Any]] = []
@@ -140,9 +142,9 @@ class FilesetSpider(Spider):
         self.attempts: Attempts
         self.feeder = LineCount()
 
-    def _shop(self, settings: BaseSettings) -> Shop:
+    def _shop(self, settings: BaseSettings) -> IngestServices:
         arguments, sizes = self.arguments, _sizes(settings)
-        return Shop(
+        return IngestServices(
             wire=self.wire,
             rules=arguments.rules,
             filesets=self.filesets,
@@ -231,7 +233,7 @@ class FilesetSpider(Spider):
             self._tell(result, line)
             if result["lafka"]["requests"]:  # else it has nothing in the raw log
                 await self.run.raw.in_order(self._release, line.number)
-        except Dry as dry:
+        except DryRunEnd as dry:
             self.dry.append(dry.told)
             await self.run.raw.in_order(self._release, line.number)
         except (Stopped, asyncio.CancelledError):

@@ -19,7 +19,7 @@ from twisted.python.failure import Failure
 
 from lafka.archec.files.evidence import OBI
 from lafka.archec.files.fobi_recovery import Obis, recover_fobis
-from lafka.archec.files.fobi_store import FobiKeeper, Got
+from lafka.archec.files.fobi_store import FobiFetch, FobiKeeper
 from lafka.archec.files.fobi_summary import HELD, FobiGroup, FobiSummary, FobiTally
 from lafka.archec.files.fobi_thread import FobiThread
 from lafka.archec.files.fobis import Choice, DueFobis, FobiForm, FobiLine, is_trusted
@@ -36,7 +36,7 @@ from lafka.items import FOBI_FIELDS, FobiItem
 from lafka.politeness.feeder import HostFeeder
 from lafka.runs import validation
 from lafka.runs.feed import add_outcome_feed
-from lafka.runs.progress import Aim
+from lafka.runs.progress import ProgressGoal
 from lafka.runs.sources import GUESTS, archive_line
 from lafka.spiders.fobi_arguments import ARGUMENTS, choice_of, due_lines, fobi_rules
 from lafka.spiders.obi_settings import INODES_LOW, open_store, records_of
@@ -69,7 +69,7 @@ class FobiSpider(RoadSpider[FobiLine]):
 
     name = "fobi"
     store_setting = "LAFKA_OBJECT_STORE"
-    aim = Aim("files", frozenset(map(str, HELD)), "files")
+    aim = ProgressGoal("files", frozenset(map(str, HELD)), "files")
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -238,7 +238,7 @@ class FobiSpider(RoadSpider[FobiLine]):
                 yield self._request(replace(ask, line=line, requests=hops.requests))
                 return
             same = False
-        got = Got(uri=ask.line.uri, exchanges=hops.exchanges, is_same=same)
+        got = FobiFetch(uri=ask.line.uri, exchanges=hops.exchanges, is_same=same)
         async for next_ in self._answered(ask, got, hops):
             yield next_
 
@@ -255,13 +255,13 @@ class FobiSpider(RoadSpider[FobiLine]):
         verdict, sentence = verdict_of(error)
         hops: LoggedHops = request.meta.get(LOGGED_KEY) or LoggedHops()
         time_ = dates.to_text(datetime.now(UTC))
-        got = Got(uri=ask.line.uri, exchanges=hops.exchanges, error=(str(verdict), sentence),
+        got = FobiFetch(uri=ask.line.uri, exchanges=hops.exchanges, error=(str(verdict), sentence),
                   time=time_)  # fmt: skip
         async for next_ in self._answered(ask, got, hops):
             yield next_
 
     async def _answered(
-        self, ask: FobiAsk, got: Got, hops: LoggedHops
+        self, ask: FobiAsk, got: FobiFetch, hops: LoggedHops
     ) -> AsyncIterator[Request | FobiItem]:
         self.places.answered(ask.line.number)
         requests = ask.requests + hops.requests
@@ -282,7 +282,7 @@ def _header(response: Response, name: str) -> str:
     return (response.headers.get(name) or b"").decode("latin-1").strip()
 
 
-def _is_elsewhere(got: Got) -> bool:
+def _is_elsewhere(got: FobiFetch) -> bool:
     """Return whether what was asked for is not there, so that another form of its URL may be."""
     if got.error or not got.exchanges:
         return False

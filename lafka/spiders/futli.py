@@ -44,7 +44,7 @@ from lafka.papers.finders import Page
 from lafka.papers.lists.futlis import Feeder, Line
 from lafka.papers.lists.inputs import FileInput, Input
 from lafka.papers.outcomes import Outcome
-from lafka.papers.walk import Ask, Capture, Past, Trail
+from lafka.papers.walk import Ask, Capture, PastTime, Trail
 from lafka.pids import Scheme
 from lafka.politeness.failures import not_the_sites
 from lafka.politeness.feeder import HostFeeder
@@ -280,7 +280,7 @@ class FutliSpider(RoadSpider[Line]):
 
     async def _begin(self, line: Line) -> list[Request | TrailItem]:
         assert line.futli is not None
-        past: tuple[Past, ...] = ()
+        past: tuple[PastTime, ...] = ()
         if pulling := self.run.pulling:
             try:
                 times = await pulling.times(line.futli.url)
@@ -289,7 +289,7 @@ class FutliSpider(RoadSpider[Line]):
             if not times:
                 self.places.leave(line)
                 return [_untried(line, _Verdict(Outcome.NOT_FOUND, NOT_KEPT))]
-            past = tuple(Past(time=time, source=pulling.base) for time in times)
+            past = tuple(PastTime(time=time, source=pulling.base) for time in times)
         trail = Trail.begin(line.futli, line.number, self.arguments.policy, past)
         self.places.begin(line)
         return [started async for started in self._go_on(trail)]

@@ -14,7 +14,7 @@ from lafka.warc.writing.names import numbered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
+class FileAction:
     """What was done to *path*, or would be where not ``done``.
 
     ``deed`` is ``recover`` (a tail behind the summary's end), ``rebuild`` (the summary), ``finish``

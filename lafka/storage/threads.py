@@ -89,7 +89,7 @@ class _Promise:
             awaited.set_result(result) if error is None else awaited.set_exception(error)
 
 
-class Keeping:
+class AsyncKeeper:
     """A keeper's works, awaited from the crawl: those that come together wake it once.
 
     *syncers*: see :class:`lafka.storage.keeper.Keeper`.
@@ -162,7 +162,7 @@ class Keeping:
         self._keeper.stop()
 
 
-class Room:
+class ByteBudget:
     """Bytes in somebody's hands, of which there shall be no more than *most* before others come."""
 
     def __init__(self, most: int) -> None:

@@ -163,7 +163,7 @@ class HeldFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Elsewhere:
+class VersionElsewhere:
     """The version redirected: what came is the version at ``tist`` of the id ``id``."""
 
     id: str
@@ -171,13 +171,13 @@ class Elsewhere:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Withdrawn:
+class VersionWithdrawn:
     """The version was taken down by its keeper; ``why`` is a few words."""
 
     why: str
 
 
-Held = HeldFile | Elsewhere | Withdrawn
+Held = HeldFile | VersionElsewhere | VersionWithdrawn
 
 
 class Holdings(Protocol):

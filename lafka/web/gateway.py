@@ -22,13 +22,13 @@ from lafka.errors import BadArgument, KeeperError, NotHeld, OperatorError, print
 from lafka.urls import addresses, memento
 from lafka.urls.addresses import (
     Addresses,
-    Elsewhere,
     GatewayAddresses,
     GatewayRequest,
     HeldFile,
     History,
     Holdings,
-    Withdrawn,
+    VersionElsewhere,
+    VersionWithdrawn,
 )
 from lafka.web.answers import Stretch, refusal, sent, told, within
 
@@ -127,10 +127,10 @@ class Gateway:
         if all(version.tist != asked.number for version in history.versions):
             raise NotHeld(f"{history.id}: nothing was noted at {asked.number}")
         held = self._holdings.held(history.id, asked.number)
-        if isinstance(held, Withdrawn):
+        if isinstance(held, VersionWithdrawn):
             return told(451, f"taken down: {held.why}")
         described = _described(history, self._original(request, history), asked.number)
-        if isinstance(held, Elsewhere):
+        if isinstance(held, VersionElsewhere):
             place = _addresses(request).memento(held.id, held.tist)
             return Response(status_code=302, headers=described | {"Location": place})
         return self._bytes(request, held, described)

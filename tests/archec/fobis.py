@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lafka.archec.gather.gathering import Gathering, Stored
+from lafka.archec.gather.gathering import Gathering, NewObi
 from lafka.archec.records import Kind
 from lafka.archec.store import pages
 from lafka.archec.store.folders import ObiStore
@@ -55,7 +55,7 @@ def gather(
         gathering.end(seconds=0.0)
 
 
-def _stored(records: object, url: str, data: bytes, tist: int, way: tuple[str, ...]) -> Stored:
+def _stored(records: object, url: str, data: bytes, tist: int, way: tuple[str, ...]) -> NewObi:
     kind = kind_of(data[:SNIFF])
     known = records.history(url)  # type: ignore[attr-defined]
     event = "change" if known and known.versions and not known.lost else "appearance"
@@ -65,4 +65,4 @@ def _stored(records: object, url: str, data: bytes, tist: int, way: tuple[str, .
         event, url, sums, length=len(data), found=(known and known.found) or tist, time=time,
         way=list(way), status=200, kind=str(kind), mime="x/y",
     )  # fmt: skip
-    return Stored(data=data, mtime=tist, line=line)
+    return NewObi(data=data, mtime=tist, line=line)

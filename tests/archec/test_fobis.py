@@ -19,7 +19,7 @@ from lafka.archec.files.fobis import (
     visit_line,
     way_of,
 )
-from lafka.archec.records import Incidence, Kind, Last, Obi, event_of
+from lafka.archec.records import Incidence, Kind, LatestVersion, Obi, event_of
 from lafka.archec.records.folding import CHURNING, DAY, RefreshRule, after_miss, why_lost
 from lafka.archec.store.folders import LINKS_MAX
 from lafka.errors import BadUrl
@@ -145,9 +145,9 @@ def test_a_line_is_kept_as_it_is(one):
 # Incidences -----------------------------------------------------------------------------------
 
 
-def last(text: str | None, *, lost: int | None = None) -> Last:
+def last(text: str | None, *, lost: int | None = None) -> LatestVersion:
     noted = T - 9 if text else None
-    return Last(
+    return LatestVersion(
         number=1, found=T - 9, noted=noted, lost=lost, md5=text, sha256=text, text_sha256=text
     )
 

@@ -33,7 +33,7 @@ from lafka.archec.records.opening import open_records
 from lafka.archec.serve.queries import StoreHoldings
 from lafka.archec.store.folders import ObiStore
 from lafka.errors import KeeperError, NotHeld
-from lafka.urls.addresses import LONGEST, Elsewhere
+from lafka.urls.addresses import LONGEST, VersionElsewhere
 from lafka.web import answers
 from lafka.web import connections as gateways
 from lafka.web.connections import PatientProtocol
@@ -584,7 +584,7 @@ def test_a_file_that_is_gone_is_told(holdings: tuple[Home, StoreHoldings]) -> No
     ObiStore(home.archive).path(FILES + DAY, PAGE).unlink()
     with pytest.raises(NotHeld):
         made.held(PAGE, FILES + DAY)
-    assert isinstance(made.held(HOP, FILES), Elsewhere)
+    assert isinstance(made.held(HOP, FILES), VersionElsewhere)
 
 
 # curl, as the docs have it -----------------------------------------------------------------

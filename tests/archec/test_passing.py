@@ -14,7 +14,7 @@ import pytest
 from lafka.archec import redif
 from lafka.archec.gather import unchanged_files as passing
 from lafka.archec.gather.runs import TobiReport
-from lafka.archec.gather.unchanged_files import FileEntry, Oddity
+from lafka.archec.gather.unchanged_files import FileEntry, TemplateProblem
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.store import texts
 from lafka.errors import TornFile
@@ -288,7 +288,7 @@ def test_after_a_run_that_did_not_end_all_is_read(home, looked, monkeypatch):
     home.tobi()
     home.put({"abc/wpaper/1.rdf": template(1, title="B")})
     with monkeypatch.context() as patch:
-        patch.setattr(passing.Passing, "keep", None)  # the end is written by then
+        patch.setattr(passing.UnchangedFiles, "keep", None)  # the end is written by then
         with pytest.raises(TypeError):
             home.tobi()
     home.now += DAY
@@ -351,7 +351,7 @@ def test_of_a_torn_file_what_is_there_is_read_before_that_is_told(home):
     home.data.mkdir(parents=True)
     home.tobi()
     with home.records() as records:
-        look = passing.Passing(records, START, now=START).look(Torn(b"abc"))
+        look = passing.UnchangedFiles(records, START, now=START).look(Torn(b"abc"))
     assert not isinstance(look.source, bytes)
     assert [look.source.read(2), look.source.read(2)] == [b"ab", b"c"]
     with pytest.raises(TornFile):
@@ -360,8 +360,9 @@ def test_of_a_torn_file_what_is_there_is_read_before_that_is_told(home):
 
 def test_an_entry_is_what_it_was():
     entry = FileEntry([7, 0, 9, 8], [1, 30, 31, 99], [True, False, True, False],
-                      {1: [Oddity(0, "no-handle", "ü")],
-                       3: [Oddity(2, "x", "y"), Oddity(5, "z", "")]}, "0" * 16)  # fmt: skip
+                      {1: [TemplateProblem(0, "no-handle", "ü")],
+                       3: [TemplateProblem(2, "x", "y"), TemplateProblem(5, "z", "")]},
+                      "0" * 16)  # fmt: skip
     for one in (entry, FileEntry()):
         assert FileEntry.decoded(one.encoded(b"d" * 32, FileStamp(1, 2, 3, 4, 5))) == one
         assert FileEntry.decoded(one.encoded(b"d" * 32, None)) == one

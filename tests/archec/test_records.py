@@ -13,7 +13,7 @@ from zlib import crc32
 import pytest
 
 from lafka.archec.gather.gathering import Gathering
-from lafka.archec.records import DataProblem, Kind, Last, Records, State
+from lafka.archec.records import DataProblem, Kind, LatestVersion, Records, State
 from lafka.archec.records.opening import open_records
 from lafka.archec.records.sqlite import NAME, SqliteRecords
 from lafka.archec.store.folders import ObiStore
@@ -128,7 +128,7 @@ class Conformance:
         )
         assert (found.state, found.length) == (State.LIVE, 1)
         last = records.last(Kind.TOBI, obi)
-        assert last == Last(number=found.number, found=START - DAY, noted=at[3], lost=None,
+        assert last == LatestVersion(number=found.number, found=START - DAY, noted=at[3], lost=None,
                             md5=md5("b"), text_sha256=sha("b"), sha256=sha("b"))  # fmt: skip
         (content,) = records.held(Kind.TOBI, md5("b"))
         assert (content.tist, content.id, content.sha256) == (at[1], obi, sha("b"))

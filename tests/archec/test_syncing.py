@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lafka.archec.gather import gathering, tobis
-from lafka.archec.gather.gathering import Gathering, Stored
+from lafka.archec.gather.gathering import Gathering, NewObi
 from lafka.archec.records import Kind
 from lafka.archec.store import pages
 from lafka.archec.store.folders import ObiStore
@@ -128,7 +128,7 @@ def test_a_content_on_its_way_to_the_disk_is_held_and_linked_to(tmp_path):
         for obi in ids:
             sums = pages.of_file(data, is_page=False)
             line = version("appearance", obi, sums, length=8, found=START, way=[obi], status=200)
-            made.put(Stored(data=data, mtime=START, line=line))
+            made.put(NewObi(data=data, mtime=START, line=line))
             made.begin_commit()
         made.end(seconds=0.0)
     assert [store.read(START, obi) for obi in ids] == [data] * 3

@@ -19,7 +19,7 @@ from lafka.archec.serve.queries import StoreHoldings
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import Withdrawals
 from lafka.errors import BadArgument, NotHeld
-from lafka.urls.addresses import HeldFile, Withdrawn
+from lafka.urls.addresses import HeldFile, VersionWithdrawn
 from tests.archec.fobis import gather
 from tests.archec.stores import DAY, START, Home, objects, template, walked
 from tests.archec.test_commands import Operator
@@ -78,7 +78,7 @@ def test_an_older_version_is_not_served_though_its_bytes_are_there(home: Home) -
     assert isinstance(before, HeldFile)
     os.close(before.fd)
     take_down(home, PAGE, START + 9, "a tribunal")
-    assert holdings.held(PAGE, START + 9) == Withdrawn(why="a tribunal")
+    assert holdings.held(PAGE, START + 9) == VersionWithdrawn(why="a tribunal")
     kept = holdings.held(PAGE, AGAIN)
     assert isinstance(kept, HeldFile)
     os.close(kept.fd)

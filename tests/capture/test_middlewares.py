@@ -28,7 +28,7 @@ from lafka.papers.outcomes import Outcome
 from lafka.papers.walk import Ask
 from lafka.payloads import Kind, Payload, inspect
 from lafka.pids import SCHEMES
-from lafka.storage.threads import Room
+from lafka.storage.threads import ByteBudget
 from lafka.warc.format.sources import MemorySource
 
 ASK = Ask(
@@ -178,7 +178,7 @@ class Writer:
     name = "run"
 
     def __init__(self) -> None:
-        self.waiting = Room(100)
+        self.waiting = ByteBudget(100)
         self.gate = asyncio.Event()
 
     async def in_order(self, *_: object) -> None:

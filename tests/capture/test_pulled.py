@@ -13,13 +13,13 @@ import pytest
 
 from lafka.capture.exchanges import Spool
 from lafka.capture.logged import LoggedHops
-from lafka.capture.pulled import GatewayAway, GatewayClient, NotKept, Pulled, TakenDown
+from lafka.capture.pulled import GatewayAway, GatewayClient, NotKept, PulledMemento, TakenDown
 from lafka.errors import BadArgument, BadHttp
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.recovery import end_of, recover
 from lafka.papers.checking import Verifier
 from lafka.papers.crawling.captures import capture_of
-from lafka.papers.walk import Past, Trail
+from lafka.papers.walk import PastTime, Trail
 from lafka.payloads import Kind, inspect_entity
 from lafka.urls.addresses import escaped
 from lafka.urls.memento import http_date
@@ -192,14 +192,14 @@ def test_facts_of_an_entity() -> None:
 
 def trail(store: Store, *bodies: tuple[str, bytes], at: datetime = TIME) -> Trail:
     """A trail that ended, in the raw log: what was pulled of a page and a PDF."""
-    past = Past(time=at, source="http://127.0.0.1:8732")
+    past = PastTime(time=at, source="http://127.0.0.1:8732")
     begun = Trail.begin(store.ask().futli, 1, past=(past,))
     for url, body in bodies:
         begun, ask = begun.next_ask()
         assert ask is not None
         spool = Spool()
         spool.append(body)
-        pulled = Pulled(
+        pulled = PulledMemento(
             url=url,
             time=at,
             source=f"http://127.0.0.1:8732/obi/1/{url}",

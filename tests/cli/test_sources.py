@@ -9,7 +9,7 @@ from scrapy.settings import Settings
 
 import lafka.settings  # noqa: F401  it tells which settings there are
 from lafka.errors import BadArgument
-from lafka.runs.sources import ENVIRONMENT, KNOWN, Outside, apply, outside, source_of
+from lafka.runs.sources import ENVIRONMENT, KNOWN, OutsideSettings, apply, outside, source_of
 
 
 def cfg(folder: Path, text: str) -> Path:
@@ -19,11 +19,11 @@ def cfg(folder: Path, text: str) -> Path:
     return path
 
 
-def values(said: Outside) -> dict[str, str]:
+def values(said: OutsideSettings) -> dict[str, str]:
     return {one.name: one.value for one in said.settings.values()}
 
 
-def settings(said: Outside, **given: str) -> Settings:
+def settings(said: OutsideSettings, **given: str) -> Settings:
     made = Settings()
     made.setmodule("lafka.settings", priority="project")
     made.setdict(given, priority="cmdline")
@@ -49,10 +49,10 @@ def test_the_environment_is_above_files_and_the_last_file_above_the_first(tmp_pa
 
 
 def test_a_value_of_another_settings_module_is_not_called_a_default():
-    made = settings(Outside(settings={}))
+    made = settings(OutsideSettings(settings={}))
     made.set("LAFKA_ARCHIVE", "elsewhere", priority="project")
     apply(made, outside({"LAFKA_ARCHIVE": "env"}, []))
-    assert source_of(made, "LAFKA_ARCHIVE", Outside(settings={})) == "the settings module"
+    assert source_of(made, "LAFKA_ARCHIVE", OutsideSettings(settings={})) == "the settings module"
 
 
 @pytest.mark.parametrize("key", ["contact", "CONTACT", "lafka_contact", "LAFKA_CONTACT"])

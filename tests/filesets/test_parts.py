@@ -10,26 +10,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.filesets.targets.item import DownloadStep, Part, begun, step_after
+from lafka.filesets.targets.item import DownloadProgress, DownloadStep, begun, step_after
 from lafka.warc import Fields
 
 URL = "https://x.example/big"
 DATE = "Tue, 03 Mar 2026 10:00:00 GMT"
-PART = Part(url=URL, offset=60, length=100, etag='"a"', last_modified=DATE)
+PART = DownloadProgress(url=URL, offset=60, length=100, etag='"a"', last_modified=DATE)
 
 
 @pytest.mark.parametrize(
     ("part", "headers"),
     [
         (PART, {"Range": "bytes=60-", "If-Range": '"a"'}),
-        (Part(url=URL, offset=60, etag='W/"a"', last_modified=DATE),
+        (DownloadProgress(url=URL, offset=60, etag='W/"a"', last_modified=DATE),
          {"Range": "bytes=60-", "If-Range": DATE}),
-        (Part(url=URL, offset=60, etag='W/"a"'), {}),
-        (Part(url=URL, offset=60), {}),
-        (Part(url=URL, etag='"a"'), {}),
+        (DownloadProgress(url=URL, offset=60, etag='W/"a"'), {}),
+        (DownloadProgress(url=URL, offset=60), {}),
+        (DownloadProgress(url=URL, etag='"a"'), {}),
     ],
 )  # fmt: skip
-def test_the_rest_is_asked_for_where_a_validator_guards_it(part: Part, headers: Any) -> None:
+def test_the_rest_is_asked_for_where_a_validator_guards_it(
+    part: DownloadProgress, headers: Any
+) -> None:
     assert part.headers() == headers
 
 
@@ -76,14 +78,16 @@ def test_a_whole_part_is_verified() -> None:
     assert PART.at(100).is_whole
     assert not PART.is_whole
     assert step_after(PART.at(100), 416, partial("bytes */100")) is DownloadStep.VERIFY
-    unknown = Part(url=URL, offset=100, etag='"a"')
+    unknown = DownloadProgress(url=URL, offset=100, etag='"a"')
     assert not unknown.is_whole
     assert step_after(unknown, 416, partial("bytes */100")) is DownloadStep.VERIFY
     assert step_after(unknown, 416, partial("bytes */99")) is DownloadStep.ASK_ANEW
 
 
 def test_a_206_that_nobody_asked_for_is_of_no_use() -> None:
-    assert step_after(Part(url=URL), 206, partial("bytes 0-9/10")) is DownloadStep.ASK_ANEW
+    assert (
+        step_after(DownloadProgress(url=URL), 206, partial("bytes 0-9/10")) is DownloadStep.ASK_ANEW
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,13 +105,15 @@ def test_a_206_that_nobody_asked_for_is_of_no_use() -> None:
 def test_a_length_is_believed_where_the_body_is_the_file(headers: Any, length: int | None) -> None:
     part = begun(URL, 200, Fields({**headers, "ETag": '"a"', "Last-Modified": DATE}))
     coding = "gzip" if "gzip" in headers.values() else None
-    assert part == Part(url=URL, length=length, etag='"a"', last_modified=DATE, coding=coding)
+    assert part == DownloadProgress(
+        url=URL, length=length, etag='"a"', last_modified=DATE, coding=coding
+    )
     assert (part.at(7).headers() == {}) == (coding is not None)  # the rest may be coded otherwise
-    assert Part.parse(part.to_bytes()) == part
+    assert DownloadProgress.parse(part.to_bytes()) == part
 
 
 parts = st.builds(
-    Part,
+    DownloadProgress,
     url=st.text(max_size=5),
     offset=st.integers(0, 2**60),
     length=st.none() | st.integers(0, 2**60),
@@ -117,8 +123,8 @@ parts = st.builds(
 
 
 @given(parts)
-def test_a_part_survives_its_file(part: Part) -> None:
-    assert Part.parse(part.to_bytes()) == part
+def test_a_part_survives_its_file(part: DownloadProgress) -> None:
+    assert DownloadProgress.parse(part.to_bytes()) == part
 
 
 @pytest.mark.parametrize(
@@ -128,7 +134,7 @@ def test_a_part_survives_its_file(part: Part) -> None:
 )  # fmt: skip
 def test_what_is_no_part_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
-        Part.parse(data)
+        DownloadProgress.parse(data)
 
 
 @dataclass
@@ -166,17 +172,17 @@ class Server:
 
 def download(server: Server, most: int = 60) -> bytes | None:
     """What a target would do: at most *most* requests until all is there."""
-    part, data = Part(url=URL), b""
+    part, data = DownloadProgress(url=URL), b""
     for _ in range(most):
         if part.is_whole:
             return data
-        part = Part.parse(part.to_bytes())  # as after a kill
+        part = DownloadProgress.parse(part.to_bytes())  # as after a kill
         status, headers, body = server.answer(part.headers())
         step = step_after(part, status, headers)
         if step is DownloadStep.VERIFY:
             return data
         if step is DownloadStep.ASK_ANEW:
-            part, data = Part(url=URL), b""
+            part, data = DownloadProgress(url=URL), b""
         elif step is DownloadStep.BEGIN:
             part, data = begun(URL, status, headers), body
             part = part.at(len(body))

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.filesets.results import Persister, parse
-from lafka.jobs.database import Away, BadDatabase, Refused
-from lafka.jobs.lines import Dead, Message
+from lafka.jobs.database import BadDatabase, DatabaseAway, RowRefused
+from lafka.jobs.lines import Message, UnusableMessage
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -35,17 +35,17 @@ class Base:
     def write(self, batch: Rows) -> None:
         if self.away:
             self.away -= 1
-            raise Away("gone for lunch")
+            raise DatabaseAway("gone for lunch")
         urls = [row["base_url"] for tables in batch for row in tables["ingest_file_result"]]
         if self.refused.intersection(urls):
-            raise Refused("a check")
+            raise RowRefused("a check")
         self.transactions += 1
         self.written += urls
 
 
 class Bench:
     def __init__(self, base: Base) -> None:
-        self.dead: list[Dead] = []
+        self.dead: list[UnusableMessage] = []
         self.waits: list[float] = []
         self.persister = Persister(
             database=base, dead=self.dead.append, wait=lambda seconds, _: self.waits.append(seconds)

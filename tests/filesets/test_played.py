@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lafka.filesets.model.asks import Ask, Fetch, Fetched, Keep, Kept, Resource
 from lafka.filesets.model.manifests import facts_of
-from lafka.filesets.model.messages import IngestRequest, IngestResult, Landing
+from lafka.filesets.model.messages import IngestRequest, IngestResult, LandingCapture
 from lafka.filesets.model.pages import HtmlBiblio
 from lafka.filesets.platforms import PLATFORMS
 from lafka.filesets.walk import Rules, walk
@@ -31,7 +31,7 @@ def ingested(platform: str, played: PlayedSet, rules: Rules | None = None) -> In
     bodies = {file.md5: file.body for file in played.files}
     links = tuple(url for url in answers if platform == "web")
     page = Resource(url=url, hops=(url,), headers=Fields({"Content-Type": "text/html"}), size=9)
-    landing = Landing.of(page, html_biblio=HtmlBiblio(descriptors=links))
+    landing = LandingCapture.of(page, html_biblio=HtmlBiblio(descriptors=links))
     steps = walk(IngestRequest.of_url(url), page, landing, rules or Rules())
     got: Any = None
     try:

@@ -18,7 +18,7 @@ from lafka.filesets.crawling.services import without_manifest
 from lafka.filesets.model.asks import Resource
 from lafka.filesets.model.messages import (
     IngestResult,
-    Landing,
+    LandingCapture,
     check_result,
     file_result,
 )
@@ -68,7 +68,7 @@ CDX = {
     "mimetype": "text/csv", "status_code": 200, "sha1b32": "x", "sha1hex": FILE.sha1,
     "warc_csize": 500, "warc_offset": 90, "warc_path": "fileset/warc/any/x.warc",
 }  # fmt: skip
-LANDING = Landing.of(
+LANDING = LandingCapture.of(
     Resource(url="https://zenodo.org/records/1", hops=(REQUEST["base_url"],), dt="20261120101111"),
     file_meta={**file_meta(FILE), "sha1hex": "1" * 40, "mimetype": "text/html"},
     cdx={**CDX, "url": "https://zenodo.org/records/1", "sha1hex": "1" * 40},

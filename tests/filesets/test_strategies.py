@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 from lafka.filesets.bundles.unpacking import read_bundle
-from lafka.filesets.model.asks import Fetch, FetchBundle, Fetched, Keep, Kept, SetAside
+from lafka.filesets.model.asks import (
+    Fetch,
+    FetchBundle,
+    Fetched,
+    Keep,
+    Kept,
+    SetAside,
+)
 from lafka.filesets.model.bundles import BundleContents, BundleLimits
 from lafka.filesets.model.manifests import Limits, facts_of
 from lafka.filesets.model.types import (
@@ -23,7 +30,7 @@ from lafka.filesets.model.types import (
     Status,
 )
 from lafka.filesets.strategies import STRATEGIES
-from lafka.filesets.strategies.strategy import HeldVersion, NothingHeld
+from lafka.filesets.strategies.strategy import HeldVersion, NoHoldings
 
 WEB_FILE, WEB_FILESET, WEB_BUNDLED, ITEM_FILE, ITEM_FILESET, ITEM_BUNDLED = IngestStrategy
 BODIES = {"a.csv": b"1,2\n", "d/b.txt": b"hello", "c": b"third"}
@@ -86,7 +93,7 @@ class Site:
 def archived(
     strategy: IngestStrategy, item: Any, site: Site, held: Any = None, limits: Any = None
 ) -> ArchiveStrategyResult:
-    made = STRATEGIES[strategy](held or NothingHeld(), limits or Limits())
+    made = STRATEGIES[strategy](held or NoHoldings(), limits or Limits())
     steps = made.process(item)
     got = None
     try:
@@ -110,7 +117,7 @@ class Holding:
 
 def test_there_is_a_strategy_for_each_of_the_six() -> None:
     assert list(STRATEGIES) == list(IngestStrategy)
-    assert all(make(NothingHeld()).ingest_strategy == name for name, make in STRATEGIES.items())
+    assert all(make(NoHoldings()).ingest_strategy == name for name, make in STRATEGIES.items())
 
 
 def test_each_file_is_fetched_verified_and_kept_one_after_the_other() -> None:
@@ -299,7 +306,7 @@ def test_what_was_told_then_is_told_again() -> None:
 
 def test_nothing_held_and_a_version_that_was_begun_go_on() -> None:
     item = item_of(listed("a.csv"), listed("c"))
-    assert existing(WEB_FILESET, item, NothingHeld()) is None
+    assert existing(WEB_FILESET, item, NoHoldings()) is None
     assert existing(WEB_FILESET, item, Holding(False, listed("a.csv"))) is None
 
 
@@ -388,7 +395,7 @@ def test_a_member_that_is_not_as_told_has_its_name() -> None:
 def test_digests_that_the_platform_gives_are_asked_for_of_members() -> None:
     data = BODIES["a.csv"]
     file = listed("a.csv", md5=None, extra={"sha512": hashlib.sha512(data).hexdigest()})
-    steps = STRATEGIES[WEB_BUNDLED](NothingHeld()).process(item_of(file, **URL))
+    steps = STRATEGIES[WEB_BUNDLED](NoHoldings()).process(item_of(file, **URL))
     want = next(steps)
     assert isinstance(want, FetchBundle)
     assert want.others == ("sha512",)

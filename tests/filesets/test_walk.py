@@ -12,10 +12,18 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from lafka.filesets.model.asks import Ask, Fetch, FetchBundle, Fetched, Keep, Kept, Resource
+from lafka.filesets.model.asks import (
+    Ask,
+    Fetch,
+    FetchBundle,
+    Fetched,
+    Keep,
+    Kept,
+    Resource,
+)
 from lafka.filesets.model.bundles import BundleContents
 from lafka.filesets.model.manifests import Limits, facts_of
-from lafka.filesets.model.messages import IngestRequest, IngestResult, Landing, file_result
+from lafka.filesets.model.messages import IngestRequest, IngestResult, LandingCapture, file_result
 from lafka.filesets.model.rows import rows_of
 from lafka.filesets.model.types import (
     FilesetManifestFile,
@@ -78,7 +86,7 @@ class Crawl:
     ) -> dict[str, Any]:
         keys = {"ingest_type": "dataset", "base_url": URL, **(request or {})}
         given = IngestRequest.of_json(keys)
-        landing = Landing.of(resource)
+        landing = LandingCapture.of(resource)
         steps = walk(given, resource, landing, rules or Rules(), **more)
         try:
             want = next(steps)

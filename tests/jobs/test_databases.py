@@ -12,7 +12,15 @@ from typing import Any
 import pytest
 
 from lafka.errors import BadArgument
-from lafka.jobs.database import TABLES, Away, BadDatabase, Database, Refused, opened, postgresql
+from lafka.jobs.database import (
+    TABLES,
+    BadDatabase,
+    Database,
+    DatabaseAway,
+    RowRefused,
+    opened,
+    postgresql,
+)
 from lafka.jobs.database.postgresql import shown
 from tests.services.postgresqls import Postgres
 
@@ -170,7 +178,7 @@ def test_a_check_refuses_a_row_and_nothing_of_its_batch_is_written(
     database: Database, place: str, why: str
 ) -> None:
     good = {**platforms(), "ingest_file_result": [RESULT]}
-    with pytest.raises(Refused):
+    with pytest.raises(RowRefused):
         database.write([good, REFUSED[why]])
     for table in TABLES:
         assert fetched(place, f"SELECT * FROM {table.name}") == []
@@ -250,7 +258,7 @@ def test_a_server_that_goes_away_comes_back(postgres: Postgres) -> None:
         database.write([platforms()])
         postgres.stop()
         for _ in range(2):
-            with pytest.raises(Away):
+            with pytest.raises(DatabaseAway):
                 database.write([platforms(file_count=9)])
         postgres.start()
         database.write([platforms(file_count=9)])
@@ -271,7 +279,7 @@ def test_another_writers_lock_is_waited_for_and_then_told(
     monkeypatch.setattr("lafka.jobs.database.sqlite._WAIT", 0.01)
     with opened(tmp_path / "x") as database, sqlite3.connect(tmp_path / "x") as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(Away, match="locked"):
+        with pytest.raises(DatabaseAway, match="locked"):
             database.write([platforms()])
         other.rollback()
         database.write([platforms()])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from lafka.politeness.claims import GateAway, Refusal
-from lafka.politeness.courier import Courier
+from lafka.politeness.courier import BatchSender
 from lafka.politeness.gate import Gate
 
 
@@ -117,7 +117,7 @@ class Worker:
         )
         self.gate.on_parked = lambda host, seconds, _: self.parked.update({host: seconds})
         self.gate.queues.append(self)
-        self.courier: Courier = self.gate._courier
+        self.courier: BatchSender = self.gate._courier
         self.courier.start = lambda: None  # type: ignore[method-assign]
 
     def delay_left(self, host: str) -> float:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from lafka.runs.live import Moment, time_left
-from lafka.runs.progress import Aim
+from lafka.runs.live import ProgressSnapshot, time_left
+from lafka.runs.progress import ProgressGoal
 from lafka.runs.terminals import ERASE, Terminal, fitting
 
 
@@ -106,7 +106,7 @@ def test_a_terminal_that_is_gone_is_no_error(logged) -> None:
 
 
 def test_a_moment_tells_what_matters_first() -> None:
-    moment = Moment(
+    moment = ProgressSnapshot(
         done=1204, total=10_000, loaded=True, futs=800, groups={"held": 800, "closed": 404},
         size=12_345_678, busy=31, waiting=12, parked=2, rate=2.0,
     )  # fmt: skip
@@ -122,8 +122,8 @@ def test_a_moment_tells_what_matters_first() -> None:
 
 
 def test_a_moment_of_another_crawl_names_what_that_is_after() -> None:
-    aim = Aim("datasets", frozenset({"success"}), "datasets")
-    moment = Moment(
+    aim = ProgressGoal("datasets", frozenset({"success"}), "datasets")
+    moment = ProgressSnapshot(
         done=3, total=4, loaded=True, futs=aim.count(Counter(success=2, partial=1)), groups={},
         size=0, busy=0, waiting=0, parked=0, rate=1.0, aim=aim,
     )  # fmt: skip
@@ -131,7 +131,7 @@ def test_a_moment_of_another_crawl_names_what_that_is_after() -> None:
 
 
 def test_no_time_is_told_while_the_list_is_read_or_nothing_ends() -> None:
-    moment = Moment(
+    moment = ProgressSnapshot(
         done=0, total=500, loaded=False, futs=0, groups={}, size=0, busy=0, waiting=0, parked=0,
         rate=0.0,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lafka.storage.steps import FolderSync, Steps
-from lafka.storage.threads import Keeping, Room, Threads, run_aside
+from lafka.storage.threads import AsyncKeeper, ByteBudget, Threads, run_aside
 from tests import starts
 from tests.waiting import LIMIT
 
@@ -292,13 +292,13 @@ def test_work_is_awaited_from_any_reactor(reactor: str) -> None:
 
 
 @pytest.fixture
-def keeping() -> Iterator[Keeping]:
-    made = Keeping()
+def keeping() -> Iterator[AsyncKeeper]:
+    made = AsyncKeeper()
     yield made
     made.stop()
 
 
-def test_calls_and_commits_of_a_keeper_are_awaited(keeping: Keeping, tmp_path: Path) -> None:
+def test_calls_and_commits_of_a_keeper_are_awaited(keeping: AsyncKeeper, tmp_path: Path) -> None:
     def synced(texts: Sequence[str]) -> Steps[Sequence[str]]:
         for text in texts:
             (tmp_path / text).write_text(text)
@@ -314,7 +314,7 @@ def test_calls_and_commits_of_a_keeper_are_awaited(keeping: Keeping, tmp_path: P
     assert asyncio.run(ask()) == ["a1", "b1", "b2", "c1"]
 
 
-def test_what_a_call_or_a_commit_raises_is_raised(keeping: Keeping) -> None:
+def test_what_a_call_or_a_commit_raises_is_raised(keeping: AsyncKeeper) -> None:
     def fails(texts: Sequence[str]) -> Steps[Sequence[None]]:
         fail(*texts)
         yield FolderSync(Path())
@@ -331,11 +331,11 @@ def test_what_a_call_or_a_commit_raises_is_raised(keeping: Keeping) -> None:
 
 
 def test_what_comes_together_wakes_the_loop_once(
-    keeping: Keeping, monkeypatch: pytest.MonkeyPatch
+    keeping: AsyncKeeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[int] = []
-    tell = Keeping._tell
-    monkeypatch.setattr(Keeping, "_tell", lambda *of: told.append(len(of[1])) or tell(*of))  # type: ignore[func-returns-value]
+    tell = AsyncKeeper._tell
+    monkeypatch.setattr(AsyncKeeper, "_tell", lambda *of: told.append(len(of[1])) or tell(*of))  # type: ignore[func-returns-value]
 
     async def ask() -> None:
         await asyncio.gather(*(keeping.call(int) for _ in range(100)))
@@ -344,7 +344,7 @@ def test_what_comes_together_wakes_the_loop_once(
     assert told == [100]
 
 
-def test_a_call_whose_caller_was_cancelled_is_done_all_the_same(keeping: Keeping) -> None:
+def test_a_call_whose_caller_was_cancelled_is_done_all_the_same(keeping: AsyncKeeper) -> None:
     gate, done = threading.Event(), threading.Event()
 
     async def ask() -> None:
@@ -362,7 +362,7 @@ def test_a_call_whose_caller_was_cancelled_is_done_all_the_same(keeping: Keeping
 
 
 def test_a_keeper_that_has_stopped_takes_no_work() -> None:
-    made = Keeping()
+    made = AsyncKeeper()
     made.stop()
     with pytest.raises(RuntimeError, match="stopped"):
         asyncio.run(made.call(int))
@@ -371,7 +371,7 @@ def test_a_keeper_that_has_stopped_takes_no_work() -> None:
 def test_who_asks_for_room_waits_until_there_is_some() -> None:
     async def ask() -> list[str]:
         log: list[str] = []
-        room = Room(100)
+        room = ByteBudget(100)
 
         async def other(name: str) -> None:
             await room.wait()

@@ -98,7 +98,7 @@ _KEPT_NOT = ("WARC-Record-ID", "WARC-Block-Digest", "WARC-Payload-Digest", "WARC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Witness:
+class ObiExchanges:
     """Exchanges, the last of which gave the obi *obi* with the SHA-256 *sha256* (hex) of its bytes.
 
     ``place``: where it lies below the store.
@@ -117,7 +117,7 @@ class Evidence:
         self.path = store.evidence(tist)
         self._out: Appender | None = None
 
-    def append(self, witnesses: Sequence[Witness]) -> None:
+    def append(self, witnesses: Sequence[ObiExchanges]) -> None:
         """Append *witnesses* and sync them; ``OSError``, and then none of them is there."""
         if not witnesses:
             return
@@ -173,7 +173,7 @@ def _whole(exchanges: Sequence[LoggedExchange]) -> Iterator[Span]:
     return (span for span in [*spans, exchanges[-1].request] if span is not None)
 
 
-def _head(witness: Witness) -> Record:
+def _head(witness: ObiExchanges) -> Record:
     """The last response without its body."""
     span = witness.exchanges[-1].response
     assert span is not None  # it gave the obi

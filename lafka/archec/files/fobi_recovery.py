@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from lafka.archec.files.evidence import OBI, cut_torn, sealed
-from lafka.archec.files.fobi_store import FobiKeeper, FobiRules, Got
-from lafka.archec.gather.recovery import RecoveredGathering, Unlisted, content_key, recover
+from lafka.archec.files.fobi_store import FobiFetch, FobiKeeper, FobiRules
+from lafka.archec.gather.recovery import RecoveredGathering, UnlistedFiles, content_key, recover
 from lafka.archec.records import Kind, Records, event_of, found_of
 from lafka.archec.redif.uris import normalise
 from lafka.archec.store import pages, texts, tists
@@ -90,7 +90,7 @@ class Obis:
             cut_torn(self.store.evidence(tist))
             return sealed(self.store.evidence(tist))
 
-        unlisted = Unlisted(fobi_line=line, seal=seal, run=run)
+        unlisted = UnlistedFiles(fobi_line=line, seal=seal, run=run)
         return recover(self.store, self.records, Kind.FOBI, unlisted)
 
     def named(self, name: str) -> str | None:
@@ -117,7 +117,7 @@ class Obis:
                 continue  # the check tells of it
         return found
 
-    def _store_all(self, left: list[Got], run: str) -> None:
+    def _store_all(self, left: list[FobiFetch], run: str) -> None:
         keeper = FobiKeeper(self.store, self.records, run=run, rules=self.rules, recovers=True)
         try:
             keeper.begin()
@@ -149,7 +149,7 @@ def _line_of(records: Records, path: Path, obi: str, tist: int) -> dict[str, Any
     return told | {"md5": content_key(records, Kind.FOBI, sums)}
 
 
-def _answers(log: DeadLog) -> Iterator[Got]:
+def _answers(log: DeadLog) -> Iterator[FobiFetch]:
     """Yield what was asked and answered, in the order of the log."""
     for bound in log.bound.values():
         try:
@@ -158,14 +158,14 @@ def _answers(log: DeadLog) -> Iterator[Got]:
             log.problems.append(str(error))
             continue
         if exchanges:
-            yield Got(uri=bound.body.first(OBI), exchanges=exchanges)
+            yield FobiFetch(uri=bound.body.first(OBI), exchanges=exchanges)
 
 
-def _key(got: Got) -> tuple[str, str]:
+def _key(got: FobiFetch) -> tuple[str, str]:
     return got.uri, dates.to_text(got.exchanges[-1].time)
 
 
-def _names(names: Names, answers: list[Got]) -> Iterator[tuple[str, str]]:
+def _names(names: Names, answers: list[FobiFetch]) -> Iterator[tuple[str, str]]:
     """The names that the files of these answers have, or were to have, and their ids."""
     for got in answers:
         try:

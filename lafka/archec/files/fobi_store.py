@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lafka.archec.files.evidence import Entity, Evidence, Witness, sealed
+from lafka.archec.files.evidence import Entity, Evidence, ObiExchanges, sealed
 from lafka.archec.files.fobis import (
     FobiAnswer,
     lines_of_miss,
@@ -18,9 +18,9 @@ from lafka.archec.files.fobis import (
     visit_line,
     way_of,
 )
-from lafka.archec.gather.gathering import AGE_MAX, OBIS_MAX, Gathering, Stored, held_values
+from lafka.archec.gather.gathering import AGE_MAX, OBIS_MAX, Gathering, NewObi, held_values
 from lafka.archec.gather.tobis import Clocks
-from lafka.archec.records import Content, Incidence, Kind, Last, Obi, Records, event_of
+from lafka.archec.records import Content, Incidence, Kind, LatestVersion, Obi, Records, event_of
 from lafka.archec.records.folding import RefreshRule
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.lines import first_line, version
@@ -41,7 +41,7 @@ page, in place of what was asked for; empty texts for any other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Got:
+class FobiFetch:
     """The outcome of asking for the fobi *uri*: its exchanges in the raw log, hops first.
 
     ``error``: outcome and sentence of a download that gave no response. ``is_same``: the answer is
@@ -87,7 +87,7 @@ class FobiGathering(Gathering):
         super().__init__(store, *args)
         self.ids: set[str] = set()
         self.touched: set[str] = set()
-        self.witnesses: list[Witness] = []
+        self.witnesses: list[ObiExchanges] = []
         self._evidence = Evidence(store, self.tist)
 
     def _witness(self) -> None:
@@ -168,7 +168,7 @@ class FobiKeeper:
 
     # What came --------------------------------------------------------------------------------
 
-    def take(self, got: Got) -> FobiOutcome:
+    def take(self, got: FobiFetch) -> FobiOutcome:
         """Judge what came and take it into the group."""
         answer = self._answer(got)
         self._settle({answer.uri, *answer.way})
@@ -190,7 +190,7 @@ class FobiKeeper:
             self._roll()
         self._now.touched |= uris
 
-    def _answer(self, got: Got) -> FobiAnswer:
+    def _answer(self, got: FobiFetch) -> FobiAnswer:
         time = dates.to_text(got.exchanges[-1].time) if got.exchanges else got.time
         answer = FobiAnswer(uri=got.uri, time=time, way=(got.uri,))
         if got.error:
@@ -201,7 +201,7 @@ class FobiKeeper:
             return replace(answer, miss=str(Verdict.BAD_URL), error=str(error))
         return self._judged(replace(answer, way=way), got)
 
-    def _judged(self, answer: FobiAnswer, got: Got) -> FobiAnswer:
+    def _judged(self, answer: FobiAnswer, got: FobiFetch) -> FobiAnswer:
         if not got.exchanges:
             return replace(answer, miss=str(Verdict.BAD_HTTP), error="no answer")
         last = got.exchanges[-1]
@@ -279,7 +279,7 @@ class FobiKeeper:
         answer = replace(answer, kind=(obi.payload if obi else None) or "", mime="")
         return self._seen(answer, content.text_sha256, content, None)
 
-    def _content(self, last: Last | None) -> Content | None:
+    def _content(self, last: LatestVersion | None) -> Content | None:
         if last is None or last.md5 is None:
             return None
         held = self._records.held(Kind.FOBI, last.md5[:32])
@@ -295,11 +295,11 @@ class FobiKeeper:
                 answer = replace(answer, text=HTML_TEXT)
             mtime = int(exchanges[-1].time.timestamp())
             line = version("appearance", answer.way[-1], sums, length=entity.size, found=0)
-            stored = Stored(data=entity, mtime=mtime, line=line)  # and what becomes of it
+            stored = NewObi(data=entity, mtime=mtime, line=line)  # and what becomes of it
             return self._seen(answer, sums.text_sha256, stored, exchanges)
 
     def _seen(
-        self, answer: FobiAnswer, text: str, content: Content | Stored,
+        self, answer: FobiAnswer, text: str, content: Content | NewObi,
         exchanges: Sequence[LoggedExchange] | None,
     ) -> FobiOutcome:  # fmt: skip
         """Each obi on the way with its incidence."""
@@ -332,8 +332,8 @@ class FobiKeeper:
                     md5=held.md5, length=held.length)  # fmt: skip
 
     def _put(
-        self, answer: FobiAnswer, lines: dict[str, dict[str, Any]], content: Content | Stored,
-        lasts: Mapping[str, Last],
+        self, answer: FobiAnswer, lines: dict[str, dict[str, Any]], content: Content | NewObi,
+        lasts: Mapping[str, LatestVersion],
     ) -> Content:  # fmt: skip
         """Store who answered, where that is new; the content, where it lies."""
         bar = answer.way[-1]
@@ -355,7 +355,9 @@ class FobiKeeper:
     def _keep(self, answer: FobiAnswer, exchanges: Sequence[LoggedExchange], held: Content) -> None:
         place = self._store.path(held.tist, held.id).relative_to(self._store.root).as_posix()
         self._now.witnesses.append(
-            Witness(exchanges=tuple(exchanges), obi=answer.way[-1], place=place, sha256=held.sha256)
+            ObiExchanges(
+                exchanges=tuple(exchanges), obi=answer.way[-1], place=place, sha256=held.sha256
+            )
         )
 
 

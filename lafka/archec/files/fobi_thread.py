@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from lafka.archec.files.fobi_store import FobiKeeper, FobiOutcome, Got
+from lafka.archec.files.fobi_store import FobiFetch, FobiKeeper, FobiOutcome
 from lafka.archec.gather.gathering import GROUP
 from lafka.errors import RecordsAway, StorageTrouble
 from lafka.storage.threads import awaited
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Waiting:
-    got: Got
+    got: FobiFetch
     owner: int
     kept: Future[FobiOutcome | None] = field(default_factory=Future)
 
@@ -52,7 +52,7 @@ class FobiThread:
     def has_begun(self) -> bool:
         return self._keeper is not None
 
-    def keep(self, got: Got, owner: int) -> Awaitable[FobiOutcome | None]:
+    def keep(self, got: FobiFetch, owner: int) -> Awaitable[FobiOutcome | None]:
         """Return what became of it, when that is acknowledged; None where it could not be kept,
         which is told, and its raw log stays. ``StorageTrouble``, ``RecordsAway``.
         """

@@ -15,11 +15,11 @@ from typing import Any, Protocol, TypeVar
 from lafka.archec import redif
 from lafka.archec.gather.sources import FolderSource, RedifSource, SourceFile
 from lafka.archec.gather.unchanged_files import (
-    Look,
-    NotedRow,
-    Oddity,
-    Passage,
-    Passing,
+    FileReading,
+    OutcomeRow,
+    TemplateProblem,
+    UnchangedFiles,
+    UnchangedTobis,
     end_of,
     passages,
 )
@@ -44,7 +44,7 @@ class Sighting:
     file: str
     modified: int
     is_own: bool
-    row: NotedRow | None = None
+    row: OutcomeRow | None = None
 
     @property
     def data(self) -> bytes:
@@ -65,7 +65,9 @@ class Sighting:
         return told | {"encoding": self.template.encoding, "refipos": refipos}
 
 
-def sightings(source: RedifSource, tell: Tell, passing: Passing) -> Iterator[Sighting | Passage]:
+def sightings(
+    source: RedifSource, tell: Tell, passing: UnchangedFiles
+) -> Iterator[Sighting | UnchangedTobis]:
     """All tobis of *source* in its order; *tell* gets what is odd.
 
     What *passing* has of the last run is not read again.
@@ -79,7 +81,9 @@ def sightings(source: RedifSource, tell: Tell, passing: Passing) -> Iterator[Sig
         tell(problem)
 
 
-def _of_file(file: SourceFile, tell: Tell, passing: Passing) -> Iterator[Sighting | Passage]:
+def _of_file(
+    file: SourceFile, tell: Tell, passing: UnchangedFiles
+) -> Iterator[Sighting | UnchangedTobis]:
     look = passing.look(file)
     if look.is_same:
         name = printable(file.path)
@@ -109,7 +113,7 @@ def _of_file(file: SourceFile, tell: Tell, passing: Passing) -> Iterator[Sightin
         passing.doubt(file, look, is_barren=last is None)
 
 
-class Placed(Protocol):
+class FileFinding(Protocol):
     """Any finding in a file of RePEc data; ``is_own``: in the folder that its handle belongs to."""
 
     @property
@@ -119,7 +123,7 @@ class Placed(Protocol):
     def is_own(self) -> bool: ...
 
 
-_P = TypeVar("_P", bound=Placed)
+_P = TypeVar("_P", bound=FileFinding)
 
 
 def in_order(found: Iterable[_P], source: RedifSource) -> Generator[_P]:
@@ -162,7 +166,7 @@ class Spool:
         self._database.close()
 
 
-def _tell_of_none(file: SourceFile, look: Look, tell: Tell) -> None:
+def _tell_of_none(file: SourceFile, look: FileReading, tell: Tell) -> None:
     """Tell that no template is in *file*, unless the source has told that it is none."""
     if file.is_plain:
         sentence = "it is a page of HTML" if _is_page(look) else "no template is in it"
@@ -175,12 +179,12 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DOS_END = b"\x1a"
 
 
-def _is_page(look: Look) -> bool:
+def _is_page(look: FileReading) -> bool:
     """Return whether a mirror has put a page of HTML where the file was."""
     return isinstance(look.source, bytes) and _PAGE.match(look.source) is not None
 
 
-def _is_cut(look: Look, last: redif.Template) -> bool:
+def _is_cut(look: FileReading, last: redif.Template) -> bool:
     """Return whether the file may go on behind *last*, or has holes.
 
     A template without its handle, no line end, NULs. Of a file that ends as it did when it was read
@@ -197,10 +201,13 @@ def _is_cut(look: Look, last: redif.Template) -> bool:
 
 
 def _sighting(
-    file: SourceFile, template: redif.Template, passing: Passing, draft: int
+    file: SourceFile, template: redif.Template, passing: UnchangedFiles, draft: int
 ) -> Sighting | None:
     """Return what *template* is a sighting of, and a row for it; None for what is not stored."""
-    odd = [Oddity(one.line - template.line, one.code, one.sentence) for one in template.problems]
+    odd = [
+        TemplateProblem(one.line - template.line, one.code, one.sentence)
+        for one in template.problems
+    ]
     if template.handle is None or template.type in _STORED_NOT:
         passing.put_other(draft, template, odd)
         return None

@@ -101,7 +101,7 @@ class LargeBytes(Protocol):
 
 
 @dataclass(slots=True, kw_only=True)  # not frozen: made three times as fast
-class Stored:
+class NewObi:
     """An obi to be stored: its bytes, the mtime of their file, and its line of the journal.
 
     ``line`` is a :func:`~lafka.archec.store.lines.version`; that the store holds its content
@@ -194,7 +194,7 @@ class Gathering:
         held = self._records.held_many(self._kind, wanted)
         self._held_now = {md5: held.get(md5, []) for md5 in wanted}
 
-    def put(self, obi: Stored) -> Content:
+    def put(self, obi: NewObi) -> Content:
         """Take *obi* into the group; its content, where that lies.
 
         ``StorageTrouble``, and then the group is undone.
@@ -251,7 +251,7 @@ class Gathering:
         """Return whether its file is: where somebody took it away, it is stored anew."""
         return self._store.path(content.tist, content.id).is_file()
 
-    def _draft(self, obi: Stored, place: str) -> None:
+    def _draft(self, obi: NewObi, place: str) -> None:
         if not self._drafts:
             make_folders(self._folder)
         group = self._group

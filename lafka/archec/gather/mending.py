@@ -150,7 +150,7 @@ def _put(path: Path, data: bytes) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Derived:
+class DerivedJournal:
     """A folder whose journal was written from its files, and what in it no line tells of."""
 
     tist: int
@@ -158,7 +158,7 @@ class Derived:
     strange: tuple[str, ...]
 
 
-def derive(store: ObiStore, records: Records) -> Iterator[Derived]:
+def derive(store: ObiStore, records: Records) -> Iterator[DerivedJournal]:
     """Fill the empty *records* from journals, and write the journals that are missing.
 
     ``BadJournal`` where a journal is damaged, and then nothing is written; ``StorageTrouble``.
@@ -175,7 +175,9 @@ def derive(store: ObiStore, records: Records) -> Iterator[Derived]:
         apply_journal(store, records, tist)
 
 
-def _derived_journal(store: ObiStore, records: Records, tist: int, instead: str | None) -> Derived:
+def _derived_journal(
+    store: ObiStore, records: Records, tist: int, instead: str | None
+) -> DerivedJournal:
     """Write the journal of *tist*, in place of the one whose seal others name as *instead*.
 
     Lines that a damaged one still proves stand before those that the files tell.
@@ -197,7 +199,7 @@ def _derived_journal(store: ObiStore, records: Records, tist: int, instead: str 
         Journal.begin(store.journal(tist), first, [*lines, last]).close()
     except OSError as error:
         raise StorageTrouble(store.journal(tist), error) from error
-    return Derived(tist=tist, obis=len(lines), strange=tuple(strange))
+    return DerivedJournal(tist=tist, obis=len(lines), strange=tuple(strange))
 
 
 def _proved_lines(store: ObiStore, tist: int) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from lafka.archec.gather.gathering import GROUP, OBIS_MAX, Gathering, Stored
+from lafka.archec.gather.gathering import GROUP, OBIS_MAX, Gathering, NewObi
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.records import Kind, Records, event_of, found_of
 from lafka.archec.redif import uris
@@ -29,7 +29,7 @@ _BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class OfferedCapture:
     """A capture elsewhere: *url* was asked at *time*, *answered* gave what *read* reads.
 
     ``read`` may raise ``NotHeld`` or ``KeeperError``, which is told.
@@ -56,11 +56,11 @@ class _Wanted:
 
     way: tuple[str, ...]
     tist: int
-    offer: Offer
+    offer: OfferedCapture
 
 
 def pull(
-    store: ObiStore, records: Records, offers: Iterable[Offer], *, source: str, run: str,
+    store: ObiStore, records: Records, offers: Iterable[OfferedCapture], *, source: str, run: str,
     clocks: Clocks,
 ) -> PullReport:  # fmt: skip
     """Take what of *offers* is newer than what *store* has of URLs that its templates point at.
@@ -75,7 +75,9 @@ def pull(
     return report
 
 
-def _wanted(records: Records, offers: Iterable[Offer], report: PullReport) -> Iterator[_Wanted]:
+def _wanted(
+    records: Records, offers: Iterable[OfferedCapture], report: PullReport
+) -> Iterator[_Wanted]:
     for offer in offers:
         report.counts["offered"] += 1
         try:
@@ -149,7 +151,7 @@ class _Round:
                 event_of(last), uri, sums, length=len(data), found=found_of(obi, gathering.tist),
                 time=time, way=way, status=200, kind=str(kind),
             )  # fmt: skip
-            gathering.put(Stored(data=data, mtime=one.tist, line=line))
+            gathering.put(NewObi(data=data, mtime=one.tist, line=line))
             self._stored.add(uri)
         self._bytes += len(data)
 

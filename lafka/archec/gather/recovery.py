@@ -41,7 +41,7 @@ class RecoveredGathering:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unlisted:
+class UnlistedFiles:
     """Means to identify a file that has its name and no line; what nobody knows stays, unlisted.
 
     ``read_tobi`` reads a tobi; ``fobi_line`` gives the line of a fobi's file at a tist.
@@ -56,7 +56,7 @@ class Unlisted:
 
 
 def recover(
-    store: ObiStore, records: Records, kind: Kind, unlisted: Unlisted
+    store: ObiStore, records: Records, kind: Kind, unlisted: UnlistedFiles
 ) -> Iterator[RecoveredGathering]:
     """End the dead gatherings of *kind*, oldest first; under that kind's lock.
 
@@ -87,7 +87,7 @@ def _dead(store: ObiStore, kind: Kind, tist: int, run: str | None) -> Journal | 
 
 
 def _ended(
-    store: ObiStore, records: Records, journal: Journal, tist: int, unlisted: Unlisted
+    store: ObiStore, records: Records, journal: Journal, tist: int, unlisted: UnlistedFiles
 ) -> RecoveredGathering:
     torn = _cut_torn(journal, records.applied(tist))
     proof = unlisted.seal(tist)

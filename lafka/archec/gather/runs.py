@@ -17,12 +17,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from lafka.archec.gather.found_templates import read_tobi
-from lafka.archec.gather.gathering import Gathering, Stored
+from lafka.archec.gather.gathering import Gathering, NewObi
 from lafka.archec.gather.loss_rules import LossCheck, LossRule
-from lafka.archec.gather.recovery import RecoveredGathering, Unlisted, recover
+from lafka.archec.gather.recovery import RecoveredGathering, UnlistedFiles, recover
 from lafka.archec.gather.sources import RedifSource
 from lafka.archec.gather.tobis import Clocks, TobiRun
-from lafka.archec.gather.unchanged_files import Passing
+from lafka.archec.gather.unchanged_files import UnchangedFiles
 from lafka.archec.records import Content, DataProblem, Kind, Records, content_of
 from lafka.archec.records.opening import open_records, rarely_collected
 from lafka.archec.redif.vocabulary import Problem
@@ -41,7 +41,7 @@ def empty_store() -> Iterator[tuple[ObiStore, Records]]:
             yield store, records
 
 
-class Rehearsal(Gathering):
+class DryGathering(Gathering):
     """Takes what a gathering takes, and counts it."""
 
     def __init__(self, tist: int) -> None:
@@ -56,7 +56,7 @@ class Rehearsal(Gathering):
     def expect(self, md5s: Iterable[str]) -> None:
         pass
 
-    def put(self, obi: Stored) -> Content:
+    def put(self, obi: NewObi) -> Content:
         self.note(obi.line)
         self.stored += 1
         return content_of(Kind.of(obi.line["id"]), self.tist, obi.line)
@@ -125,7 +125,7 @@ def gather_tobis(store: ObiStore, records: Records, source: RedifSource, plan: P
         report = TobiReport()
         if not plan.dry:
             report.recovered = list(
-                recover(store, records, Kind.TOBI, Unlisted(read_tobi=read_tobi))
+                recover(store, records, Kind.TOBI, UnlistedFiles(read_tobi=read_tobi))
             )
         last = _last(records)
         tist = _tist(last, plan, report)
@@ -156,8 +156,8 @@ def gather_tobis(store: ObiStore, records: Records, source: RedifSource, plan: P
         return report
 
 
-def _passing(records: Records, last: int, plan: Plan) -> Passing:
-    return Passing(records, last, now=plan.clocks.now(), in_full=plan.in_full)
+def _passing(records: Records, last: int, plan: Plan) -> UnchangedFiles:
+    return UnchangedFiles(records, last, now=plan.clocks.now(), in_full=plan.in_full)
 
 
 def _last(records: Records) -> int:
@@ -190,7 +190,7 @@ def _beginner(
 ) -> Callable[[int], Gathering]:
     def begin(tist: int) -> Gathering:
         if plan.dry:
-            return Rehearsal(tist)
+            return DryGathering(tist)
         exactly = plan.at is not None and tist == first
         return Gathering.begin(store, records, Kind.TOBI, head, not_before=tist, exactly=exactly)
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import IO, NamedTuple
 
 from lafka.archec.gather.found_templates import Sighting, in_order, sightings
-from lafka.archec.gather.gathering import AGE_MAX, GROUP, OBIS_MAX, Gathering, Stored
+from lafka.archec.gather.gathering import AGE_MAX, GROUP, OBIS_MAX, Gathering, NewObi
 from lafka.archec.gather.loss_rules import LossCheck
 from lafka.archec.gather.sources import RedifSource
-from lafka.archec.gather.unchanged_files import NotedRow, Passage, Passing
-from lafka.archec.records import Kind, Last, Records, event_of, found_of
+from lafka.archec.gather.unchanged_files import OutcomeRow, UnchangedFiles, UnchangedTobis
+from lafka.archec.records import Kind, LatestVersion, Records, event_of, found_of
 from lafka.archec.redif.vocabulary import Problem
 from lafka.archec.store import texts
 from lafka.archec.store.lines import version
@@ -109,7 +109,7 @@ class _PendingTobi:
 
     text: str
     place: int
-    rows: list[NotedRow | None] = field(default_factory=list)
+    rows: list[OutcomeRow | None] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,7 @@ class TobiRun:
 
     def __init__(
         self, records: Records, source: RedifSource, begin: Begin, *, tist: int,
-        clocks: Clocks, tell: Callable[[Problem], None], passing: Passing, check: Check,
+        clocks: Clocks, tell: Callable[[Problem], None], passing: UnchangedFiles, check: Check,
         replays: bool = False,
     ) -> None:  # fmt: skip
         self.counts: Counter[str] = Counter()
@@ -170,10 +170,10 @@ class TobiRun:
             self._seen.close()
         return self.counts
 
-    def _look(self, found: Iterable[Sighting | Passage]) -> None:
-        batch: list[Sighting | Passage] = []
+    def _look(self, found: Iterable[Sighting | UnchangedTobis]) -> None:
+        batch: list[Sighting | UnchangedTobis] = []
         for sighting in found:
-            if not batch and isinstance(sighting, Passage):
+            if not batch and isinstance(sighting, UnchangedTobis):
                 self._pass(sighting)
                 continue
             batch.append(sighting)
@@ -183,13 +183,16 @@ class TobiRun:
                 batch = []
         self._judge_all(batch)
 
-    def _judge_all(self, batch: Sequence[Sighting | Passage]) -> None:
+    def _judge_all(self, batch: Sequence[Sighting | UnchangedTobis]) -> None:
         ids = {sighting.id for sighting in batch if isinstance(sighting, Sighting)}
         last = self._records.last_many(Kind.TOBI, ids)
-        sums = [None if isinstance(one, Passage) else texts.of_template(one.data) for one in batch]
+        sums = [
+            None if isinstance(one, UnchangedTobis) else texts.of_template(one.data)
+            for one in batch
+        ]
         self._expect(batch, sums, last)
         for sighting, own in zip(batch, sums, strict=True):
-            if isinstance(sighting, Passage):
+            if isinstance(sighting, UnchangedTobis):
                 self._pass(sighting)
             elif own:
                 self._judge(sighting, own, last.get(sighting.id))
@@ -198,8 +201,8 @@ class TobiRun:
             self._begin_commit()
 
     def _expect(
-        self, batch: Sequence[Sighting | Passage], sums: Sequence[texts.Checksums | None],
-        last: Mapping[str, Last],
+        self, batch: Sequence[Sighting | UnchangedTobis], sums: Sequence[texts.Checksums | None],
+        last: Mapping[str, LatestVersion],
     ) -> None:  # fmt: skip
         new = []
         for sighting, own in zip(batch, sums, strict=True):
@@ -210,7 +213,7 @@ class TobiRun:
         if new:
             self._gathering.expect(new)
 
-    def _judge(self, sighting: Sighting, sums: texts.Checksums, last: Last | None) -> None:
+    def _judge(self, sighting: Sighting, sums: texts.Checksums, last: LatestVersion | None) -> None:
         before = self._before(sighting, last)
         if before:
             self._compare(sighting, sums.text_sha256, before, last)
@@ -226,14 +229,16 @@ class TobiRun:
             self._seen.add(last.number, place, stored=True)
         self._fresh[sighting.id] = _PendingTobi(sums.text_sha256, place, [sighting.row])
 
-    def _before(self, sighting: Sighting, last: Last | None) -> _PendingTobi | None:
+    def _before(self, sighting: Sighting, last: LatestVersion | None) -> _PendingTobi | None:
         """The same tobi where this run has seen it already."""
         if fresh := self._fresh.get(sighting.id) or self._begun.get(sighting.id):
             return fresh
         place = self._seen.place(last.number) if last else 0
         return _PendingTobi(last.text_sha256 or "", place) if last and place else None
 
-    def _compare(self, sighting: Sighting, text: str, had: _PendingTobi, last: Last | None) -> None:
+    def _compare(
+        self, sighting: Sighting, text: str, had: _PendingTobi, last: LatestVersion | None
+    ) -> None:
         if text != had.text:
             self._duplicate(sighting.id, sighting.file, sighting.line, had.place)
             self._passing.spoil(sighting.row)
@@ -246,7 +251,7 @@ class TobiRun:
         sentence = f"{obi} has another text in {self._seen.told(place)}, which is kept"
         self._tell(Problem(file=file, line=line, code="duplicate-handle", sentence=sentence))
 
-    def _pass(self, passage: Passage) -> None:
+    def _pass(self, passage: UnchangedTobis) -> None:
         """Note what is as it was when the last run ended, so that nothing but a tobi that this
         run has stored has another text.
         """
@@ -259,7 +264,7 @@ class TobiRun:
                 self._duplicate(obi, passage.file, one.line, one.place)
         self._passing.passed(passage, is_beaten=bool(beaten))
 
-    def _put(self, sighting: Sighting, sums: texts.Checksums, last: Last | None) -> None:
+    def _put(self, sighting: Sighting, sums: texts.Checksums, last: LatestVersion | None) -> None:
         aged = self._clocks.monotonic() - self._began > AGE_MAX
         if aged or self._gathering.stored >= OBIS_MAX:
             self._roll()
@@ -274,7 +279,7 @@ class TobiRun:
             event_of(last), sighting.id, sums, length=len(sighting.data),
             found=found_of(last, mtime), **sighting.line_values(),
         )  # fmt: skip
-        self._gathering.put(Stored(data=sighting.data, mtime=mtime, line=line))
+        self._gathering.put(NewObi(data=sighting.data, mtime=mtime, line=line))
 
     def _roll(self) -> None:
         """Go on in the next gathering: one folder holds so many names and no more."""

@@ -66,7 +66,7 @@ def reader_version() -> bytes:
     return digest.digest()
 
 
-class Oddity(NamedTuple):
+class TemplateProblem(NamedTuple):
     """A problem of a template: how many lines behind its first one, code and sentence."""
 
     below: int
@@ -74,10 +74,10 @@ class Oddity(NamedTuple):
     sentence: str
 
 
-class Passage(NamedTuple):
+class UnchangedTobis(NamedTuple):
     """Tobis of one file that are as they were: their numbers in the records, each with its line.
 
-    All of them stand in their own folders, or none; ``key`` is for ``Passing``.
+    All of them stand in their own folders, or none; ``key`` is for ``UnchangedFiles``.
     """
 
     file: str
@@ -86,7 +86,7 @@ class Passage(NamedTuple):
     key: bytes
 
 
-class NotedRow(NamedTuple):
+class OutcomeRow(NamedTuple):
     """The place where the outcome of a sighting is to be noted: a draft, and a row of it."""
 
     draft: int
@@ -104,7 +104,7 @@ class FileEntry:
     numbers: list[int] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     own: list[bool] = field(default_factory=list)
-    odd: dict[int, list[Oddity]] = field(default_factory=dict)
+    odd: dict[int, list[TemplateProblem]] = field(default_factory=dict)
     end: str = ""
 
     def encoded(self, digest: bytes, stamp: FileStamp | None) -> bytes:
@@ -126,10 +126,10 @@ class FileEntry:
             end=end,
         )
         for place, *oddity in odd:
-            entry.odd.setdefault(place, []).append(Oddity(*oddity))
+            entry.odd.setdefault(place, []).append(TemplateProblem(*oddity))
         return entry
 
-    def add(self, template: Template, odd: Sequence[Oddity], *, is_own: bool) -> None:
+    def add(self, template: Template, odd: Sequence[TemplateProblem], *, is_own: bool) -> None:
         """A template whose number is not known."""
         if odd:
             self.odd[len(self.numbers)] = list(odd)
@@ -159,7 +159,7 @@ class _Draft:
     is_spoilt: bool = False
 
 
-class Look:
+class FileReading:
     """A file that was looked at: ``source`` is what is left to be read of it.
 
     ``entry`` is what the last run found in it, if it ``is_known``, ``is_same`` whether it is as it
@@ -181,7 +181,7 @@ class Look:
             self.entry = FileEntry.decoded(found)
 
 
-class Passing:
+class UnchangedFiles:
     """The cache of one run over *records*, which have taken in gatherings of tobis up to *at*.
 
     *now* is the clock's, in seconds; *in_full*: sizes and times are not trusted.
@@ -202,28 +202,28 @@ class Passing:
     def close(self) -> None:
         self._added.close()
 
-    def look(self, file: SourceFile) -> Look:
+    def look(self, file: SourceFile) -> FileReading:
         """*file*, read as far as it can be passed over."""
         if file.size > LONGEST:
-            return Look(file)
+            return FileReading(file)
         key = _key(file)
         found = self._records.passed(key) if self._at else None
         if found and not self.in_full and _is_stamped(found, file.stamp):
-            look = Look(b"", key)
+            look = FileReading(b"", key)
             look.known(found, is_same=True)
             if look.entry.lines:  # else it has to be seen again what it is that has none
                 self._kept.add(key)
                 return look
         data, torn = _beginning(file)
         if torn or len(data) > LONGEST:
-            return Look(_Rest(data, file, torn))
-        look = Look(data, key, sha256(data).digest(), _settled(file.stamp))
+            return FileReading(_Rest(data, file, torn))
+        look = FileReading(data, key, sha256(data).digest(), _settled(file.stamp))
         look.known(found, is_same=found is not None and found[:_DIGEST] == look.digest)
         if look.is_same and found:
             self._keep_same(look, found)
         return look
 
-    def _keep_same(self, look: Look, found: bytes) -> None:
+    def _keep_same(self, look: FileReading, found: bytes) -> None:
         """Keep the entry *found* of a file that has the same bytes, by its size and time now."""
         self._kept.add(look.key)
         if look.stamp and not _is_stamped(found, look.stamp):
@@ -231,7 +231,7 @@ class Passing:
 
     # The entries of this run -------------------------------------------------------------------
 
-    def draft(self, look: Look) -> int:
+    def draft(self, look: FileReading) -> int:
         """The number of a new draft of an entry; 0 where there is none."""
         if not look.key:
             return 0
@@ -240,33 +240,33 @@ class Passing:
         return self._last
 
     def put(
-        self, draft: int, template: Template, odd: Sequence[Oddity], *, is_own: bool
-    ) -> NotedRow | None:
+        self, draft: int, template: Template, odd: Sequence[TemplateProblem], *, is_own: bool
+    ) -> OutcomeRow | None:
         """A template whose number is found out later."""
         if not draft:
             return None
         entry = self._drafts[draft].entry
         entry.add(template, odd, is_own=is_own)
         self._drafts[draft].left += 1
-        return NotedRow(draft, len(entry.numbers) - 1)
+        return OutcomeRow(draft, len(entry.numbers) - 1)
 
-    def put_other(self, draft: int, template: Template, odd: Sequence[Oddity]) -> None:
+    def put_other(self, draft: int, template: Template, odd: Sequence[TemplateProblem]) -> None:
         """A template that is no tobi."""
         if draft:
             self._drafts[draft].entry.add(template, odd, is_own=False)
 
-    def found(self, row: NotedRow | None, number: int) -> None:
+    def found(self, row: OutcomeRow | None, number: int) -> None:
         """The tobi of *row* is the obi *number*, and has its last text."""
         if row:
             self._drafts[row.draft].entry.numbers[row.place] = number
             self._judged(row.draft)
 
-    def spoil(self, row: NotedRow | None) -> None:
+    def spoil(self, row: OutcomeRow | None) -> None:
         """The tobi of *row* has another text than the records: its file is read next time."""
         if row:
             self._judged(row.draft, is_spoilt=True)
 
-    def passed(self, passage: Passage, *, is_beaten: bool) -> None:
+    def passed(self, passage: UnchangedTobis, *, is_beaten: bool) -> None:
         """*passage* was judged; *is_beaten*: something in it has another text than the records."""
         if is_beaten:
             self._kept.discard(passage.key)
@@ -277,7 +277,7 @@ class Passing:
             self._drafts[draft].entry.end = end_of(last) if last else ""
             self._judged(draft, is_spoilt=not is_whole)
 
-    def doubt(self, file: SourceFile, look: Look, *, is_barren: bool) -> None:
+    def doubt(self, file: SourceFile, look: FileReading, *, is_barren: bool) -> None:
         """*file* was read, and proves no loss; what it held is what the last run knew of it."""
         held = frozenset(filter(None, look.entry.numbers)) if look.is_known else None
         if held is None or held:
@@ -317,7 +317,7 @@ def unpickled(file: IO[bytes]) -> Iterator[Any]:
             yield pickle.load(file)  # noqa: S301 - nobody else can have written it
 
 
-def passages(file: str, look: Look) -> Iterator[Passage]:
+def passages(file: str, look: FileReading) -> Iterator[UnchangedTobis]:
     """The tobis of a file that is as it was."""
     entry = look.entry
     for is_own in (True, False):
@@ -327,7 +327,7 @@ def passages(file: str, look: Look) -> Iterator[Passage]:
             if own is is_own and number
         ]
         if tobis:
-            yield Passage(file, tobis, is_own, look.key)
+            yield UnchangedTobis(file, tobis, is_own, look.key)
 
 
 def _key(file: SourceFile) -> bytes:

@@ -94,7 +94,7 @@ class Obi:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Last:
+class LatestVersion:
     """The last version of an obi: MD5 key and SHA-256 of its text, SHA-256 of the bytes that lie
     in the store; None where there is none.
     """
@@ -108,7 +108,7 @@ class Last:
     sha256: str | None
 
 
-def event_of(last: Last | None, text_sha256: str = "") -> Incidence:
+def event_of(last: LatestVersion | None, text_sha256: str = "") -> Incidence:
     """Return what the sight of a text is to an obi with the version *last*; without
     *text_sha256* it is another text.
     """
@@ -117,7 +117,7 @@ def event_of(last: Last | None, text_sha256: str = "") -> Incidence:
     return Incidence.VISIT if last.text_sha256 == text_sha256 else Incidence.CHANGE
 
 
-def found_of(last: Last | Obi | None, first: int) -> int:
+def found_of(last: LatestVersion | Obi | None, first: int) -> int:
     """The tist found of an obi: that of the version *last*, else *first*."""
     return last.found if last and last.found is not None else first
 
@@ -212,10 +212,10 @@ class Records(Protocol):
 
     def gathering(self, tist: int) -> GatheringRecord | None: ...
 
-    def last(self, kind: Kind, obi: str) -> Last | None:
+    def last(self, kind: Kind, obi: str) -> LatestVersion | None:
         return self.last_many(kind, [obi]).get(obi)
 
-    def last_many(self, kind: Kind, obis: Iterable[str]) -> dict[str, Last]: ...
+    def last_many(self, kind: Kind, obis: Iterable[str]) -> dict[str, LatestVersion]: ...
 
     def numbers(self, kind: Kind, obis: Iterable[str]) -> dict[str, int]:
         """The numbers of those of *obis* that are known."""

@@ -31,7 +31,7 @@ from lafka.archec.records import (
     DataProblem,
     GatheringRecord,
     Kind,
-    Last,
+    LatestVersion,
     Obi,
     Pointer,
     Present,
@@ -181,14 +181,14 @@ class MongoRecords(Records):
                     numbered.add(obi.id)
         return numbered
 
-    def last_many(self, kind: Kind, obis: Iterable[str]) -> dict[str, Last]:
+    def last_many(self, kind: Kind, obis: Iterable[str]) -> dict[str, LatestVersion]:
         found = {}
         for documents in in_batches(self._found(_M[kind], obis), _ASKED):
             contents = self.contents(kind, filter(None, map(_latest_of, documents)))
             for one in documents:
                 key = _latest_of(one)
                 content = contents.get(key or "")
-                found[one["_id"]] = Last(
+                found[one["_id"]] = LatestVersion(
                     number=one["number"], found=one["found"], noted=one["noted"], lost=one["lost"],
                     md5=key, text_sha256=content.text_sha256 if content else None,
                     sha256=content.sha256 if content else None,

@@ -23,7 +23,7 @@ from lafka.archec.records import (
     DataProblem,
     GatheringRecord,
     Kind,
-    Last,
+    LatestVersion,
     Obi,
     Pointer,
     Present,
@@ -166,14 +166,14 @@ class SqliteRecords(Records):
                 marks = ",".join("?" if one else "NULL" for one in is_told)
                 self._db.executemany(f"REPLACE INTO {table} VALUES ({marks})", values)
 
-    def last_many(self, kind: Kind, obis: Iterable[str]) -> dict[str, Last]:
+    def last_many(self, kind: Kind, obis: Iterable[str]) -> dict[str, LatestVersion]:
         asked = """SELECT o.id, o.key, o.found, o.noted, o.lost, m.md5, v.text_sha256, v.sha256
           FROM obi o LEFT JOIN m ON m.key = o.key AND m.tist = o.noted
           LEFT JOIN v ON v.kind = o.kind AND v.md5 = substr(m.md5, 1, 16)
             AND v.n = coalesce(nullif(CAST(substr(m.md5, 18) AS TEXT), ''), 1)
           WHERE o.kind = ? AND o.id IN ({})"""
         return {
-            row[0]: Last(
+            row[0]: LatestVersion(
                 number=row[1], found=row[2], noted=row[3], lost=row[4],
                 md5=_md5(row[5]) if row[5] else None, text_sha256=row[6].hex() if row[6] else None,
                 sha256=row[7].hex() if row[7] else None,

@@ -127,7 +127,7 @@ class FileShape(NamedTuple):
     restriction: int = 0
 
 
-class Shape(NamedTuple):
+class TemplateShape(NamedTuple):
     """The names of a template's fields, their places by these in lower case, and its files'."""
 
     names: tuple[str, ...]
@@ -141,7 +141,7 @@ class Shape(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def plain_shape(kind: str, begun: tuple[str, ...]) -> Shape:
+def plain_shape(kind: str, begun: tuple[str, ...]) -> TemplateShape:
     """The shape of a template of type *kind* whose lines are *begun* so, each of them a field.
 
     ``KeyError`` where one may be none.
@@ -150,18 +150,18 @@ def plain_shape(kind: str, begun: tuple[str, ...]) -> Shape:
     return shape(("Template-Type", *[own[name] for name in begun[1:]]))
 
 
-def shape(names: tuple[str, ...]) -> Shape:
+def shape(names: tuple[str, ...]) -> TemplateShape:
     """The shape of a template that has fields of these names."""
     return _shape(names) if len(names) <= LONGEST_KEPT else _shape.__wrapped__(names)
 
 
 @lru_cache(maxsize=4096)
-def _shape(names: tuple[str, ...]) -> Shape:
+def _shape(names: tuple[str, ...]) -> TemplateShape:
     places: dict[str, list[int]] = {}
     for place, name in enumerate(names):
         places.setdefault(name.lower(), []).append(place)
     in_order = not any(disorder(names))
-    return Shape(names=names, places=places, files=tuple(_files(names)), in_order=in_order)
+    return TemplateShape(names=names, places=places, files=tuple(_files(names)), in_order=in_order)
 
 
 def _files(names: tuple[str, ...]) -> Iterator[FileShape]:
@@ -217,7 +217,7 @@ class Template:
     handle: Handle | None
     problems: tuple[Problem, ...]
     _columns: Columns = field(repr=False)
-    _shape: Shape = field(repr=False)
+    _shape: TemplateShape = field(repr=False)
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -26,7 +26,14 @@ from lafka.archec.store.lines import Line
 from lafka.errors import BadArgument, BadHandle, BadUrl, KeeperError, NotHeld
 from lafka.payloads import MEDIA_TYPES, SNIFF, kind_of
 from lafka.payloads import Kind as PayloadKind
-from lafka.urls.addresses import Elsewhere, Held, HeldFile, History, Version, Withdrawn
+from lafka.urls.addresses import (
+    Held,
+    HeldFile,
+    History,
+    Version,
+    VersionElsewhere,
+    VersionWithdrawn,
+)
 
 
 def the_id(text: str) -> str:
@@ -243,7 +250,7 @@ class StoreHoldings:
         if obi is None or key is None:
             raise NotHeld(f"{name}: nothing was noted at {tist}")
         if why := self._withdrawals.why(obi.id, tist):
-            return Withdrawn(why=why)
+            return VersionWithdrawn(why=why)
         if obi.kind is Kind.FOBI and (way := self._way(records, obi.id, tist)):
             return way
         content = records.contents(obi.kind, [key]).get(key)
@@ -254,7 +261,7 @@ class StoreHoldings:
         os.close(file.fd)
         raise KeeperError(path, f"{file.size} bytes, and not the {content.length} of its journal")
 
-    def _way(self, records: Records, name: str, tist: int) -> Elsewhere | None:
+    def _way(self, records: Records, name: str, tist: int) -> VersionElsewhere | None:
         """Return where a URL that redirected led to; None where it gave the bytes itself."""
         path = self._store.path(tist, name)
         if os.path.lexists(path) and not path.is_symlink():
@@ -264,7 +271,7 @@ class StoreHoldings:
         answered = records.history(way[-1]) if way[-1] != name else None
         there = [at for at, _ in answered.versions if at <= tist] if answered else []
         # Else it is content that the store held already.
-        return Elsewhere(id=way[-1], tist=there[-1]) if there else None
+        return VersionElsewhere(id=way[-1], tist=there[-1]) if there else None
 
     def _line_of(self, name: str, tist: int) -> Line | None:
         stored = (line for line in self._lines(tist, name) if "md5" in line)

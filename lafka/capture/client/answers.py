@@ -20,7 +20,7 @@ TEXT_HANDED_ON = 4 * 1024 * 1024
 """Bytes of a text body that Scrapy gets to see."""
 
 
-class Beginning:
+class BodyCollector:
     """Takes the body behind *head* and keeps what is read of it; all of it where *whole*.
 
     *miss_max*: bytes after which a page that is no PDF is not wanted any more, 0 for never. What

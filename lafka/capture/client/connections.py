@@ -30,7 +30,7 @@ from zope.interface import implementer
 from lafka.capture.client.answers import AnswerReader
 from lafka.capture.client.requests import Route, WireRequest
 from lafka.capture.client.routes import Routes, factory_of
-from lafka.capture.exchanges import Secured
+from lafka.capture.exchanges import TlsSession
 from lafka.capture.recording import ClaimLost, Tap, UnaskedBytes
 
 IDLE = 240.0
@@ -95,7 +95,7 @@ class Connection(Protocol):
         self._tap: Tap | None = None
         self._reader: AnswerReader | None = None
         self._again: Callable[[], None] | None = None
-        self._secured: Secured | None = None
+        self._secured: TlsSession | None = None
         self._lost: Deferred[None] | None = None
         self._head_size = 0
         self._due = 0  # acknowledged bytes from which on the request's head has arrived

@@ -13,9 +13,9 @@ from scrapy.commands import ScrapyCommand
 
 from lafka.cli.base import attempt, check_args, settle
 from lafka.cli.demo.platforms import serving_platforms
-from lafka.cli.demo.repec import Example, Failed
+from lafka.cli.demo.repec import Example, ExampleFailed
 from lafka.cli.demo.site import list_of, serving
-from lafka.cli.verbs import Described
+from lafka.cli.verbs import DescribedCommand
 from lafka.errors import BadArgument
 from lafka.filesets.archive.filesets import Filesets
 from lafka.papers.archive.archives import Archive
@@ -29,7 +29,7 @@ SETTINGS = {
 }
 
 
-class DemoCommand(Described, ScrapyCommand):
+class DemoCommand(DescribedCommand, ScrapyCommand):
     requires_project = True
 
     def syntax(self) -> str:
@@ -63,7 +63,7 @@ class DemoCommand(Described, ScrapyCommand):
         try:
             for line in Example(folder=self._begun(args)).told():
                 print(line, flush=True)
-        except Failed as error:
+        except ExampleFailed as error:
             raise BadArgument(str(error)) from None
 
     def _filesets(self, args: list[str]) -> None:

@@ -43,7 +43,7 @@ Handle: RePEc:dem:wpaper:{number}
 _PLACES = {1: "/papers/1.pdf", 2: "/papers/2.pdf", 3: "/old/3.pdf"}
 
 
-class Failed(Exception):
+class ExampleFailed(Exception):
     """A command of the example did not end as it should; what it said."""
 
 
@@ -98,7 +98,7 @@ class Example:
         return self.folder / "archive"
 
     def told(self) -> Iterator[str]:
-        """Yield what is done, and what came of it; ``Failed``."""
+        """Yield what is done, and what came of it; ``ExampleFailed``."""
         yield f"In {self.folder}:"
         pages: dict[str, DemoAnswer] = {}
         with serving(pages) as base:
@@ -165,7 +165,7 @@ class Example:
             capture_output=True, text=True, timeout=_WAIT,
         )  # fmt: skip
         if done.returncode:
-            raise Failed(f"{args[0]}: {done.stderr.strip() or done.stdout.strip()}")
+            raise ExampleFailed(f"{args[0]}: {done.stderr.strip() or done.stdout.strip()}")
         yield from (f"    {line}" for line in done.stdout.splitlines())
 
     @contextmanager
@@ -178,7 +178,7 @@ class Example:
         try:
             assert process.stdout is not None
             if not (address := process.stdout.readline().strip()):
-                raise Failed(f"archec serve: {process.communicate()[1].strip()}")
+                raise ExampleFailed(f"archec serve: {process.communicate()[1].strip()}")
             yield address
         finally:
             process.terminate()

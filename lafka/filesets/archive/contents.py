@@ -48,7 +48,7 @@ class Role(StrEnum):
     BUNDLE = "bundle"
 
 
-class What(StrEnum):
+class MetadataKind(StrEnum):
     """The kind of a metadata record."""
 
     BEGIN = "begin"
@@ -98,7 +98,7 @@ def read_note(block: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     known = isinstance(values, dict) and isinstance(values.get("fileset"), str)
-    return values if known and values.get("what") in set(What) else None
+    return values if known and values.get("what") in set(MetadataKind) else None
 
 
 NOTE_MAX = 256 << 20
@@ -148,10 +148,10 @@ class FilesetContents(Contents):
         ``ValueError``, ``LookupError`` or ``TypeError`` where it says nothing that can be.
         """
         what, name = values["what"], str(values.get("version"))
-        if what == What.FAILED:
+        if what == MetadataKind.FAILED:
             return
         versions = dict(self.summary.versions)
-        if what == What.BEGIN:
+        if what == MetadataKind.BEGIN:
             versions[name] = self._begun(values, versions.get(name))
         else:
             versions[name] = self._changed(versions[name], values)
@@ -182,10 +182,10 @@ class FilesetContents(Contents):
         if base_url := values.get("base_url"):
             urls = tuple(dict.fromkeys((*version.base_urls, base_url)))
             version = replace(version, base_urls=urls)
-        if values["what"] == What.FILES:
+        if values["what"] == MetadataKind.FILES:
             files = {path: self._file(one) for path, one in values["files"].items()}
             return replace(version, files={**version.files, **files})
-        if values["what"] == What.END:
+        if values["what"] == MetadataKind.END:
             told = {key: values["result"][key] for key in TOLD if key in values["result"]}
             return replace(
                 version,

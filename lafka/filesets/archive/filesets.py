@@ -63,7 +63,7 @@ def make_bag(filesets: Filesets, fileset_id: str, folder: Path, version: str | N
     stored = [filesets.stored(fileset_id, path, entry) for path, entry in held.files.items()]
     places = {path: folder / "data" / names[path] for path in held.files}
     digests: dict[str, dict[str, str]] = {}
-    with Unpacked() as unpacked:
+    with UnpackedBundle() as unpacked:
         for file in sorted(stored, key=_in_bundle):
             digests[file.path] = _copied(file, places[file.path], unpacked)
     size = sum(place.stat().st_size for place in places.values())
@@ -96,7 +96,7 @@ def _in_bundle(stored: StoredFile) -> tuple[str, int, int]:
     return (str(stored.place), packed.s, packed.at) if packed else ("", 0, 0)
 
 
-def _copied(stored: StoredFile, place: Path, unpacked: Unpacked) -> dict[str, str]:
+def _copied(stored: StoredFile, place: Path, unpacked: UnpackedBundle) -> dict[str, str]:
     made = {name: hashlib.new(name, usedforsecurity=False) for name in ("sha256", "md5")}
 
     def passing() -> Iterator[bytes]:
@@ -228,7 +228,7 @@ class StoredFile:
         """Its place in a gzipped bundle; None where it stands in none."""
         return self.entry.bundle.packed if self.entry.bundle else None
 
-    def pieces(self, unpacked: Unpacked | None = None) -> Iterator[bytes]:
+    def pieces(self, unpacked: UnpackedBundle | None = None) -> Iterator[bytes]:
         """Its bytes, a piece at a time; ``ShortWarc`` where there are fewer.
 
         ``BadBundle`` where a bundle does not give them; *unpacked* keeps gzipped ones open for the
@@ -236,7 +236,7 @@ class StoredFile:
         """
         bundle = self.entry.bundle
         if bundle is not None and bundle.packed is not None:
-            with Unpacked() as own:
+            with UnpackedBundle() as own:
                 stream = (unpacked or own).stream(self, bundle.packed)
                 yield from unpacked_pieces(stream, _member(self.path, self.entry))
             return
@@ -266,7 +266,7 @@ class StoredFile:
         return Path(self.place).open("rb")
 
 
-class Unpacked:
+class UnpackedBundle:
     """The gzipped bundle that was read last, still open.
 
     Its members are read in one pass where they are asked for in their order.

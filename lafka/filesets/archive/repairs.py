@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lafka.capture import leftovers
 from lafka.errors import BadPid, KeeperError
-from lafka.filesets.archive.contents import NOTE_MAX, What, read_note
+from lafka.filesets.archive.contents import NOTE_MAX, MetadataKind, read_note
 from lafka.filesets.archive.filesets import Filesets, recover
 from lafka.filesets.archive.filesetwarc import FilesetWarc
 from lafka.filesets.checking import FileProblem
@@ -27,13 +27,13 @@ from lafka.filesets.targets.item import (
     DESCRIPTION,
     FILES,
     MARKER,
+    DownloadProgress,
     ForeignItem,
     ItemDescription,
-    Part,
     TargetItem,
     TargetTrouble,
 )
-from lafka.storage.deeds import Deed, kept_aside
+from lafka.storage.deeds import FileAction, kept_aside
 from lafka.storage.locks import is_locked_at
 from lafka.warc.reading.volumes import open_plain
 
@@ -61,7 +61,7 @@ class FilesetRepair:
         self._dry = dry
         self._keep = keep
 
-    def all(self) -> Iterator[Deed]:
+    def all(self) -> Iterator[FileAction]:
         """Every fileset and dead run; then what is wrong beside them."""
         for warc, summary in list(fileset_paths(self._filesets.root)):
             yield from self._fileset(warc, summary)
@@ -74,7 +74,7 @@ class FilesetRepair:
 
     # ---- One fileset
 
-    def _fileset(self, warc: Path, summary: Path) -> Iterator[Deed]:
+    def _fileset(self, warc: Path, summary: Path) -> Iterator[FileAction]:
         problems = self._check(warc, summary)
         deed, codes = _wanted(problems, warc)
         if deed:
@@ -121,7 +121,9 @@ class FilesetRepair:
 
     # ---- Items
 
-    def _description(self, warc: Path, problem: FileProblem, problems: list[FileProblem]) -> Deed:
+    def _description(
+        self, warc: Path, problem: FileProblem, problems: list[FileProblem]
+    ) -> FileAction:
         """Write the ``item.json`` that is missing or bad, where the item has all else."""
         item = Path(problem.path).parent.name
         codes, sentence = (problem.code,), problem.sentence
@@ -148,7 +150,7 @@ class FilesetRepair:
         with open_plain(warc) as volume:
             for record in volume.records(types=["metadata"]):
                 note = read_note(record.block().read(0, NOTE_MAX))
-                if note and note["what"] == What.BEGIN and note.get("version") in names:
+                if note and note["what"] == MetadataKind.BEGIN and note.get("version") in names:
                     found = note
         if found is None:
             return None
@@ -159,7 +161,7 @@ class FilesetRepair:
         )  # fmt: skip
         return ItemDescription(identifier=item, metadata=metadata, files=files)
 
-    def _part(self, part: Path, problem: FileProblem) -> Iterator[Deed]:
+    def _part(self, part: Path, problem: FileProblem) -> Iterator[FileAction]:
         """Remove a part of a file that its item, finished, has: nobody goes on with it."""
         final = part.with_name(part.name.removeprefix(PART))
         folder = next((f for f in part.parents if f.parent == self._filesets.items.work), None)
@@ -167,7 +169,7 @@ class FilesetRepair:
             return
         writer, told = None, part.with_name(f"{part.name}.json")
         with suppress(OSError, ValueError, LookupError, TypeError, BadPid, KeeperError):
-            Part.parse(told.read_bytes())  # it is Lafka's, as far as anyone can tell
+            DownloadProgress.parse(told.read_bytes())  # it is Lafka's, as far as anyone can tell
             fileset = json.loads((folder / MARKER).read_bytes())["fileset"]
             writer = self._filesets.locked(fileset, recover=False)
         if writer is None:
@@ -183,7 +185,7 @@ class FilesetRepair:
 
     # ---- Dead runs
 
-    def _runs(self) -> Iterator[Deed]:
+    def _runs(self) -> Iterator[FileAction]:
         root = self._filesets.folder / "raw"
         if self._dry:
             for run in leftovers.dead_runs(root):
@@ -232,12 +234,12 @@ def _wanted(problems: list[FileProblem], warc: Path) -> tuple[str, tuple[str, ..
     return ("recover", tuple(_TAIL)) if tail else ("", ())
 
 
-def _left(problems: Iterable[FileProblem]) -> Iterator[Deed]:
+def _left(problems: Iterable[FileProblem]) -> Iterator[FileAction]:
     for problem in problems:
         yield _deed(problem.path, "left", (problem.code,), problem.sentence, done=False)
 
 
 def _deed(
     path: Path | str, deed: str, codes: tuple[str, ...], sentence: str, *, done: bool
-) -> Deed:
-    return Deed(path=str(path), deed=deed, codes=codes, done=done, sentence=sentence)
+) -> FileAction:
+    return FileAction(path=str(path), deed=deed, codes=codes, done=done, sentence=sentence)

@@ -1,7 +1,7 @@
 """Stores one request in its fileset's WARC: landing page, API answers, files, its result.
 
 A kill loses the file in flight at most. All methods block, and each is one commit, but for small
-files that are kept *later*: they are committed together, by :meth:`Storing.commit`.
+files that are kept *later*: they are committed together, by :meth:`RequestStore.commit`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from lafka.capture.logged import LoggedExchange
-from lafka.filesets.archive.contents import HeldBytes, RecordPlace, Role, What
+from lafka.filesets.archive.contents import HeldBytes, MetadataKind, RecordPlace, Role
 from lafka.filesets.archive.filesetwarc import FileAnswer, FilesetGroup, FilesetWarc
 from lafka.filesets.model.asks import Keep, Kept
 from lafka.filesets.model.messages import IngestRequest
@@ -99,7 +99,7 @@ def entry_name(
     return f"{name}@{dates.to_seconds(now)}"
 
 
-class Storing:
+class RequestStore:
     """The store of one request's *pages* and files, in *warc*, under the version *entry*."""
 
     def __init__(
@@ -233,7 +233,7 @@ class Storing:
         files = {path: {**entry.as_json(), **stands} for path, entry in entries.items()}
         values = {
             "fileset": self._warc.fileset_id,
-            "what": What.FILES,
+            "what": MetadataKind.FILES,
             "version": self._entry,
             "files": files,
             **{key: value for key, value in more.items() if value},
@@ -254,12 +254,12 @@ class Storing:
             if self._begun or _is_new(result):
                 complete = bool(result["hit"])
                 self._begin(group)
-                self._say(group, What.END, complete=complete, base_url=url, result=result)
+                self._say(group, MetadataKind.END, complete=complete, base_url=url, result=result)
             elif result["status"] == Status.SUCCESS_EXISTING and known is not None:
                 if url not in known.base_urls:
-                    self._say(group, What.SEEN, base_url=url)
+                    self._say(group, MetadataKind.SEEN, base_url=url)
             elif group.pieces:
-                self._say(group, What.FAILED, base_url=url, result=result)
+                self._say(group, MetadataKind.FAILED, base_url=url, result=result)
 
         self._warc.append(planned)
         meta = result.get("file_meta", {})
@@ -272,9 +272,9 @@ class Storing:
         )
         return {**result, "cdx": told} if told else result
 
-    def _say(self, group: FilesetGroup, what: What, **values: Any) -> None:
+    def _say(self, group: FilesetGroup, what: MetadataKind, **values: Any) -> None:
         told = {"fileset": self._warc.fileset_id, "what": what, "time": self._now[:19] + "Z"}
-        if what is not What.FAILED:
+        if what is not MetadataKind.FAILED:
             told["version"] = self._entry
         group.note({**told, **values}, self._page_url, self._now)
 
@@ -295,7 +295,7 @@ class Storing:
             assert digest is not None
             values["splap"] = {"record": splap.record_id, "at": splap.at, "l": splap.l,
                                "url": self._page_url, "digest": digest.payload_digest}  # fmt: skip
-        self._say(group, What.BEGIN, **values)
+        self._say(group, MetadataKind.BEGIN, **values)
 
     def _store_pages(self, group: FilesetGroup) -> None:
         for number, page in enumerate(self._pages[self._stored :], self._stored):

@@ -18,7 +18,7 @@ from lafka.filesets.checking.records import (
     Found,
     Items,
     Stretch,
-    Unplaced,
+    UnknownPlace,
     gunzipped,
     packed_place,
     placed,
@@ -248,7 +248,7 @@ class _Fileset:
             if missing or quick:
                 return dict.fromkeys(files, missing)
             return self._read(files)
-        except Unplaced as error:
+        except UnknownPlace as error:
             return dict.fromkeys(files, ("member-unchecked", str(error)))
         except (OSError, ValueError, LookupError, TypeError, zlib.error) as error:
             return dict.fromkeys(files, ("fileset-digest", f"cannot be read: {error}"))

@@ -19,7 +19,7 @@ Found = tuple[int, dict[str, str]]
 """A size, and digests in hex."""
 
 
-class Unplaced(ValueError):
+class UnknownPlace(ValueError):
     """A summary does not say where a member stands, or not so that it can be read here."""
 
 
@@ -36,12 +36,12 @@ def packed_place(entry: dict[str, Any]) -> tuple[int, int, int] | None:
 
 
 def placed(stretch: Stretch, entry: dict[str, Any]) -> Iterator[bytes]:
-    """The bytes of a member that is stored or deflated; ``Unplaced``."""
+    """The bytes of a member that is stored or deflated; ``UnknownPlace``."""
     bundle = entry["bundle"]
     if bundle.get("s") is None:
-        raise Unplaced("its summary does not say where it stands in its bundle")
+        raise UnknownPlace("its summary does not say where it stands in its bundle")
     if bundle["method"] not in ("stored", "deflated"):
-        raise Unplaced(f"it stands compressed by {bundle['method']} in its bundle")
+        raise UnknownPlace(f"it stands compressed by {bundle['method']} in its bundle")
     packed = stretch(bundle["s"], bundle["l"])
     return _inflated(packed) if bundle["method"] == "deflated" else packed
 

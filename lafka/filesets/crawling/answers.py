@@ -104,7 +104,7 @@ def _nameless(folder: Path) -> Iterator[int]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Came:
+class RequestOutcome:
     """The outcome of a request: its exchanges in the raw log, and the error that ended it."""
 
     hops: LoggedHops
@@ -172,7 +172,7 @@ def _beginning(pieces: Iterator[bytes], most: int) -> bytes:
     return bytes(found)
 
 
-def answer_of(ask: Ask, came: Came, bases: PlatformBases) -> Answer:
+def answer_of(ask: Ask, came: RequestOutcome, bases: PlatformBases) -> Answer:
     """Return what is sent for *ask*."""
     word, sentence = came.trouble
     last = came.last
@@ -203,7 +203,7 @@ class LandingPage:
     bad_coding: bool = False
 
 
-def landing_of(came: Came, bases: PlatformBases) -> LandingPage | None:
+def landing_of(came: RequestOutcome, bases: PlatformBases) -> LandingPage | None:
     """The landing page that *came*; None where there is no answer."""
     last = came.last
     if last is None:
@@ -245,7 +245,7 @@ _DOWNLOAD = FileStatus.ERROR_PLATFORM_DOWNLOAD
 
 def fetched_of(
     want: Fetch | FetchBundle,
-    came: Came,
+    came: RequestOutcome,
     children: BundleChildren,
     bases: PlatformBases,
     limits: BundleLimits,

@@ -18,13 +18,13 @@ from typing import Any
 from lafka.capture.logged import LoggedExchange
 from lafka.errors import BadHttp, StorageTrouble
 from lafka.filesets.bundles.children import BundleChildren
-from lafka.filesets.crawling.answers import BundleReader, Came, framing_trouble
+from lafka.filesets.crawling.answers import BundleReader, RequestOutcome, framing_trouble
 from lafka.filesets.model.asks import Fetch, FetchBundle, Fetched
 from lafka.filesets.model.bundles import BundleLimits
 from lafka.filesets.model.manifests import FileFacts, compare, facts_of
 from lafka.filesets.model.types import OTHER_DIGESTS, FilesetManifestFile, FileStatus
 from lafka.filesets.targets.folder import SYNC_SECONDS, PartFile
-from lafka.filesets.targets.item import DownloadStep, Part, begun, step_after
+from lafka.filesets.targets.item import DownloadProgress, DownloadStep, begun, step_after
 from lafka.politeness.failures import is_final
 from lafka.warc.format.fields import Fields
 
@@ -45,7 +45,7 @@ class PartSink:
     ``step`` is what the answer meant, None before one came.
     """
 
-    def __init__(self, file: PartFile, want: Fetch | FetchBundle, way: Way) -> None:
+    def __init__(self, file: PartFile, want: Fetch | FetchBundle, way: DownloadContext) -> None:
         self.step: DownloadStep | None = None
         self.status = 0
         self.start = file.part.offset
@@ -54,7 +54,9 @@ class PartSink:
         self._call = way.call
         self._moved = way.moved
         self._synced = file.part.offset
-        self._waiting: queue.SimpleQueue[list[bytes] | Part | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[list[bytes] | DownloadProgress | None] = (
+            queue.SimpleQueue()
+        )
         self._gathered: list[bytes] = []
         self._gathered_size = 0
         self._size = 0  # bytes that are gathered or wait
@@ -124,7 +126,7 @@ class PartSink:
             if isinstance(piece, bytes):
                 self._written(len(piece))
 
-    def _pieces(self) -> Iterator[bytes | Part]:
+    def _pieces(self) -> Iterator[bytes | DownloadProgress]:
         """Yield what comes, until the end is told; an empty piece where nothing comes for
         a while.
         """
@@ -142,8 +144,8 @@ class PartSink:
                 return
             yield b"".join(piece) if isinstance(piece, list) else piece
 
-    def _take(self, piece: bytes | Part) -> None:
-        if isinstance(piece, Part):
+    def _take(self, piece: bytes | DownloadProgress) -> None:
+        if isinstance(piece, DownloadProgress):
             self._file.begin(piece)
         elif piece:
             self._file.write(piece)
@@ -192,7 +194,7 @@ def _first(status: int) -> DownloadStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class DownloadContext:
     """The parts of a crawl that a download needs.
 
     ``get`` asks with these header fields and this sink; ``aside`` works in a thread; ``call`` in
@@ -200,7 +202,7 @@ class Way:
     a file that is whole, as :func:`looked_into`.
     """
 
-    get: Callable[[dict[str, str], PartSink], Awaitable[Came]]
+    get: Callable[[dict[str, str], PartSink], Awaitable[RequestOutcome]]
     aside: Callable[..., Awaitable[Any]]
     call: Callable[[Callable[[], object]], object]
     moved: Callable[[], object]
@@ -217,7 +219,7 @@ class Download:
     captures: list[tuple[LoggedExchange, ...]] = field(default_factory=list)
     ranges: list[tuple[int, int]] = field(default_factory=list)
 
-    async def run(self, want: Fetch | FetchBundle, way: Way) -> Fetched:
+    async def run(self, want: Fetch | FetchBundle, way: DownloadContext) -> Fetched:
         """Fetch what is missing, and look into it; ``tries`` requests without a further byte end
         it.
         """
@@ -239,7 +241,7 @@ class Download:
             await way.aside(sink.finish)
             self._note(came, sink)
             if sink.step is DownloadStep.ASK_ANEW:
-                await way.aside(self.file.begin, Part(url=want.url))
+                await way.aside(self.file.begin, DownloadProgress(url=want.url))
             left = way.tries if self.file.size > before else left - 1
             if left <= 0 or _is_final(came, sink):
                 return _given_up(came, want, sentence)
@@ -250,9 +252,9 @@ class Download:
     def _finished(
         self,
         want: Fetch | FetchBundle,
-        way: Way,
+        way: DownloadContext,
         sink: PartSink | None,
-        came: Came | None,
+        came: RequestOutcome | None,
         status: int,
     ) -> Fetched:
         """Have all of it on the disk, and look into it. In a thread."""
@@ -269,13 +271,13 @@ class Download:
         )
         return way.look(fetched, want, self.file)
 
-    def _note(self, came: Came, sink: PartSink) -> None:
+    def _note(self, came: RequestOutcome, sink: PartSink) -> None:
         if came.hops.exchanges:
             self.captures.append(came.hops.exchanges)
             self.ranges.append((sink.start, self.file.size))
 
 
-def _trouble(came: Came, sink: PartSink) -> tuple[str, str]:
+def _trouble(came: RequestOutcome, sink: PartSink) -> tuple[str, str]:
     """Word and sentence for what went wrong with a request; both empty where nothing did."""
     if came.error is not None:
         return came.trouble
@@ -289,7 +291,7 @@ def _trouble(came: Came, sink: PartSink) -> tuple[str, str]:
     return "", ""
 
 
-def _is_final(came: Came, sink: PartSink) -> bool:
+def _is_final(came: RequestOutcome, sink: PartSink) -> bool:
     """Return whether asking again cannot help."""
     if came.error is not None:
         return is_final(came.error)
@@ -297,7 +299,7 @@ def _is_final(came: Came, sink: PartSink) -> bool:
     return refused and sink.step is DownloadStep.FAIL
 
 
-def _given_up(came: Came, want: Fetch | FetchBundle, sentence: str) -> Fetched:
+def _given_up(came: RequestOutcome, want: Fetch | FetchBundle, sentence: str) -> Fetched:
     if framing := framing_trouble(came.error):
         return _failed(FileStatus.TRANSFER_ENCODING_ERROR, want, framing)
     return _failed(FileStatus.ERROR_PLATFORM_DOWNLOAD, want, sentence)

@@ -19,21 +19,30 @@ from lafka.filesets.archive.contents import Role, warcinfo_fields
 from lafka.filesets.archive.filesets import web_home
 from lafka.filesets.archive.filesetwarc import FilesetWarc
 from lafka.filesets.archive.index import Hit
-from lafka.filesets.archive.storing import Exchanges, PageCapture, Storing
+from lafka.filesets.archive.storing import Exchanges, PageCapture, RequestStore
 from lafka.filesets.crawling.answers import (
-    Came,
     LandingPage,
+    RequestOutcome,
     answer_of,
     fetched_of,
     is_shared,
     landing_of,
 )
-from lafka.filesets.crawling.itemstore import HeldHere, ItemStore, free_bytes
-from lafka.filesets.crawling.services import Dry, Shop, Wanted
-from lafka.filesets.model.asks import Ask, Claim, Fetch, FetchBundle, Fetched, Keep, Kept, SetAside
-from lafka.filesets.model.messages import IngestRequest, IngestResult, Landing
+from lafka.filesets.crawling.itemstore import FilesetHoldings, ItemStore, free_bytes
+from lafka.filesets.crawling.services import DryRunEnd, IngestServices, PlannedRequest
+from lafka.filesets.model.asks import (
+    Ask,
+    Claim,
+    Fetch,
+    FetchBundle,
+    Fetched,
+    Keep,
+    Kept,
+    SetAside,
+)
+from lafka.filesets.model.messages import IngestRequest, IngestResult, LandingCapture
 from lafka.filesets.model.types import FilesetPlatformItem, FileStatus, Status
-from lafka.filesets.strategies.strategy import Held
+from lafka.filesets.strategies.strategy import HoldingsView
 from lafka.filesets.targets.item import TargetTrouble
 from lafka.filesets.walk import Walking, refused, walk
 
@@ -58,7 +67,7 @@ class Ingest:
 
     def __init__(
         self,
-        shop: Shop,
+        shop: IngestServices,
         request: IngestRequest,
         owner: int,
         moved: Callable[[], object] | None = None,
@@ -70,9 +79,9 @@ class Ingest:
         self._pages: list[PageCapture] = []
         self._item: FilesetPlatformItem | None = None
         self._claim: Claim | None = None
-        self._store: Storing | None = None
-        self._held: HeldHere | None = None
-        self._landing: tuple[LandingPage, Came] | None = None
+        self._store: RequestStore | None = None
+        self._held: FilesetHoldings | None = None
+        self._landing: tuple[LandingPage, RequestOutcome] | None = None
         self._fetched: tuple[Exchanges, Fetched] | None = None
         self._target: ItemStore | None = None
         self._lock: asyncio.Lock | None = None
@@ -81,7 +90,9 @@ class Ingest:
         self._begun = monotonic()
 
     async def run(self) -> dict[str, Any]:
-        """The result, as it is told; what came of it is stored. ``Dry`` where nothing is to be.
+        """Return the result, for the topic and the feed; the files are stored.
+
+        ``DryRunEnd`` instead, where nothing is to be stored.
 
         ``StorageTrouble``, ``Stopped``: it is nobody's result, and the next run asks again.
         """
@@ -158,9 +169,9 @@ class Ingest:
         )
         return await self._driven(steps)
 
-    async def _landed(self, page: LandingPage | None) -> Landing:
+    async def _landed(self, page: LandingPage | None) -> LandingCapture:
         if page is None:
-            return Landing()
+            return LandingCapture()
         shop, resource = self._shop, page.resource
         facts = page.facts
         biblio = None
@@ -170,7 +181,7 @@ class Ingest:
             )
         sniffed = await shop.wire.aside(shop.children.mimetype, facts.prefix)
         meta = replace(facts, mimetype=sniffed).file_meta()
-        return Landing.of(resource, file_meta=meta, html_biblio=biblio)
+        return LandingCapture.of(resource, file_meta=meta, html_biblio=biblio)
 
     async def _driven(self, steps: Walking) -> IngestResult:
         got: Any = None
@@ -210,9 +221,9 @@ class Ingest:
 
     def _wanted(
         self, url: str, want: Ask | Fetch | FetchBundle | None, most: int, *, robots: bool = True
-    ) -> Wanted:
+    ) -> PlannedRequest:
         asked = self._shop.bases.asked(url)
-        return Wanted(
+        return PlannedRequest(
             url=asked,
             fields=tuple(warcinfo_fields(self._request, asked, want, self._item)),
             most=most,
@@ -222,7 +233,7 @@ class Ingest:
             accept=want.accept if isinstance(want, Ask) else "",
         )
 
-    async def _get(self, wanted: Wanted) -> Came:
+    async def _get(self, wanted: PlannedRequest) -> RequestOutcome:
         came = await self._shop.wire.get(self._owner, wanted)
         self._requests += came.hops.requests
         return came
@@ -234,7 +245,7 @@ class Ingest:
         self._item, self._claim = claim.item, claim
         shop = self._shop
         if shop.dry:
-            raise Dry(_dry(claim))
+            raise DryRunEnd(_dry(claim))
         fileset = claim.item.fileset_id or ""
         captures = [page.exchanges[0].warcinfo_id for page in self._pages]
         await shop.wire.bind(self._owner, fileset, captures)
@@ -242,9 +253,9 @@ class Ingest:
         if not claim.strategy.is_web:
             self._target = ItemStore(shop, claim, self._get, self._moved or bool)
         folder = self._target.folder if self._target else None
-        self._held = HeldHere(store, shop.filesets, folder)
+        self._held = FilesetHoldings(store, shop.filesets, folder)
 
-    async def _locked(self, fileset_id: str) -> Storing:
+    async def _locked(self, fileset_id: str) -> RequestStore:
         shop = self._shop
         lock = shop.locks.setdefault(fileset_id, asyncio.Lock())
         await lock.acquire()
@@ -257,7 +268,7 @@ class Ingest:
             await asyncio.sleep(seconds)
             seconds = min(2 * seconds, BUSY_MOST)
             warc = await shop.wire.aside(shop.filesets.locked, fileset_id)
-        return Storing(warc, self._request, self._pages, root=shop.filesets.root)
+        return RequestStore(warc, self._request, self._pages, root=shop.filesets.root)
 
     async def _let_go(self) -> None:
         if self._gathering is not None:
@@ -269,11 +280,11 @@ class Ingest:
             self._lock.release()
             self._lock = None
 
-    def _view(self) -> Held:
+    def _view(self) -> HoldingsView:
         assert self._held is not None
         return self._held
 
-    def _named(self) -> Storing:
+    def _named(self) -> RequestStore:
         """The store, which knows by now under which name the version is kept."""
         store, claim, held = self._store, self._claim, self._held
         assert store is not None
@@ -306,7 +317,7 @@ class Ingest:
     def _is_web(self) -> bool:
         return self._item is not None and self._item.platform_name == "web"
 
-    def _landed_as(self, want: Fetch | FetchBundle) -> Came | None:
+    def _landed_as(self, want: Fetch | FetchBundle) -> RequestOutcome | None:
         """The landing page where it is the file itself: it is not asked for twice."""
         if self._landing is None or not self._is_web:
             return None
@@ -330,7 +341,7 @@ class Ingest:
         )
         return kept
 
-    async def _gather(self, store: Storing) -> None:
+    async def _gather(self, store: RequestStore) -> None:
         """Have committed what *store* keeps, now and then, until it is let go, which commits it."""
         with suppress(Stopped):
             while True:
@@ -379,7 +390,7 @@ class Ingest:
             return self._again(hit) if hit is not None and self._is_owed(hit) else None
         return None
 
-    def _note(self, store: Storing, told: IngestResult, result: dict[str, Any]) -> None:
+    def _note(self, store: RequestStore, told: IngestResult, result: dict[str, Any]) -> None:
         """Note *result* in the index, where it is a hit; it counts once the version is whole."""
         if result["hit"] and told.item is not None:
             time = "" if (known := store.known()) is None else known.time
@@ -424,7 +435,9 @@ def _plain(request: IngestRequest, status: Status, message: str) -> IngestResult
     return IngestResult(request=raw, status=status, error_message=message or None)
 
 
-def _landing_trouble(came: Came, page: LandingPage | None) -> tuple[Status, str, str] | None:
+def _landing_trouble(
+    came: RequestOutcome, page: LandingPage | None
+) -> tuple[Status, str, str] | None:
     """Status, word and sentence where there is no page to walk from; None where there is one."""
     word, sentence = came.trouble
     if page is not None and page.bad_coding:

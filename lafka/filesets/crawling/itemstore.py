@@ -15,18 +15,25 @@ from pathlib import Path
 import msgspec
 
 from lafka.filesets.archive.filesets import Filesets
-from lafka.filesets.archive.storing import ItemPlace, Storing, held_version
-from lafka.filesets.crawling.answers import Came, is_shared
+from lafka.filesets.archive.storing import ItemPlace, RequestStore, held_version
+from lafka.filesets.crawling.answers import RequestOutcome, is_shared
 from lafka.filesets.crawling.downloads import (
     Download,
+    DownloadContext,
     PartSink,
-    Way,
     is_small,
     looked_into,
     others_of,
 )
-from lafka.filesets.crawling.services import Shop, Wanted
-from lafka.filesets.model.asks import Claim, Fetch, FetchBundle, Fetched, Keep, Kept
+from lafka.filesets.crawling.services import IngestServices, PlannedRequest
+from lafka.filesets.model.asks import (
+    Claim,
+    Fetch,
+    FetchBundle,
+    Fetched,
+    Keep,
+    Kept,
+)
 from lafka.filesets.model.manifests import FileFacts, compare
 from lafka.filesets.model.summaries import FilesetVersion
 from lafka.filesets.model.types import FilesetManifestFile, FilesetPlatformItem, FileStatus
@@ -45,10 +52,10 @@ from lafka.storage.threads import run_aside
 logger = logging.getLogger(__name__)
 
 
-class HeldHere:
+class FilesetHoldings:
     """The holdings of the claimed fileset: by its summary, and, of items, by their folder."""
 
-    def __init__(self, store: Storing, filesets: Filesets, target: TargetItem | None) -> None:
+    def __init__(self, store: RequestStore, filesets: Filesets, target: TargetItem | None) -> None:
         self._store = store
         self._filesets = filesets
         self._target = target
@@ -90,9 +97,9 @@ class ItemStore:
 
     def __init__(
         self,
-        shop: Shop,
+        shop: IngestServices,
         claim: Claim,
-        get: Callable[[Wanted], Awaitable[Came]],
+        get: Callable[[PlannedRequest], Awaitable[RequestOutcome]],
         moved: Callable[[], object],
     ) -> None:
         self.folder = _item_folder(shop, claim)
@@ -104,7 +111,7 @@ class ItemStore:
         self._wanted: FilesetManifestFile | None = None
         self._there: set[Path] | None = None  # when the item was made; None before
 
-    async def fetch(self, want: Fetch | FetchBundle, wanted: Wanted) -> Fetched:
+    async def fetch(self, want: Fetch | FetchBundle, wanted: PlannedRequest) -> Fetched:
         """Have the file in a part of the item; it is on the disk already where a kill left it."""
         path = want.file.path if isinstance(want, Fetch) else BUNDLE
         self._wanted = want.file if isinstance(want, Fetch) else None
@@ -159,14 +166,14 @@ class ItemStore:
         shop = self._shop
         return looked_into(fetched, want, file, shop.children, shop.bundle_limits)
 
-    def _way(self, wanted: Wanted) -> Way:
+    def _way(self, wanted: PlannedRequest) -> DownloadContext:
         shop = self._shop
 
-        async def get(headers: dict[str, str], sink: PartSink) -> Came:
+        async def get(headers: dict[str, str], sink: PartSink) -> RequestOutcome:
             asked = replace(wanted, tries=1, headers=tuple(headers.items()), sink=sink)
             return await self._get(asked)
 
-        return Way(
+        return DownloadContext(
             get=get,
             aside=shop.wire.aside,
             call=shop.wire.call,
@@ -176,7 +183,7 @@ class ItemStore:
             tries=shop.tries,
         )
 
-    async def keep(self, want: Keep, store: Storing, *, later: bool) -> Kept:
+    async def keep(self, want: Keep, store: RequestStore, *, later: bool) -> Kept:
         """Give the part its final name, and note it in the WARC, to be committed *later*."""
         download, folder = self._download, self.folder
         assert download is not None
@@ -263,7 +270,7 @@ def _other_content(place: ItemPlace) -> Kept:
     return Kept(status=status, trouble=f"{place.item}/{place.name}: other content is there")
 
 
-def _item_folder(shop: Shop, claim: Claim) -> TargetItem:
+def _item_folder(shop: IngestServices, claim: Claim) -> TargetItem:
     item = claim.item
     paths = [file.path for file in item.manifest or () if not file.is_restricted]
     if claim.strategy.is_bundled:

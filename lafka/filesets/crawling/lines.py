@@ -34,8 +34,8 @@ from lafka.filesets.model.types import Status
 from lafka.jobs.kafka import BrokerTrouble, Message
 from lafka.jobs.kafka.consuming import Consumer, Partition
 from lafka.jobs.kafka.topics import Place
-from lafka.jobs.lines import Dead
 from lafka.jobs.lines import Message as Persisted
+from lafka.jobs.lines import UnusableMessage
 
 ALONE = 2
 """After so many begins a request is done with no other beside it."""
@@ -119,7 +119,7 @@ class Inbox:
         types: frozenset[str],
         *,
         aside: ThreadRunner,
-        dead: Callable[[Dead], None],
+        dead: Callable[[UnusableMessage], None],
         failed: Callable[[BrokerTrouble], object],
         let_go: Callable[[list[str]], object],
         window: int,
@@ -184,7 +184,7 @@ class Inbox:
         if line.request is None:
             self._dead += 1
             letter = Persisted(place=message.place, data=message.value)
-            await self._aside(self._bury, Dead(message=letter, reason=line.trouble))
+            await self._aside(self._bury, UnusableMessage(message=letter, reason=line.trouble))
             if not line.said:
                 self._consumer.done(message)
                 return None

@@ -26,7 +26,7 @@ from lafka.errors import Stopped, StorageTrouble
 from lafka.filesets.archive.filesets import BOUND, Filesets
 from lafka.filesets.archive.index import HitIndex
 from lafka.filesets.bundles.children import BundleChildren
-from lafka.filesets.crawling.answers import Came
+from lafka.filesets.crawling.answers import RequestOutcome
 from lafka.filesets.crawling.arguments import Arguments
 from lafka.filesets.crawling.downloads import PartSink
 from lafka.filesets.crawling.lines import Inbox, ThreadRunner
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class PlannedRequest:
     """A request as it is to go out: at most ``most`` bytes; ``robots``: its rules are asked.
 
     ``is_proved``: a digest tells whether what comes is its answer, so that it may go on a
@@ -66,7 +66,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shop:
+class IngestServices:
     """The services that all ingests of a run share."""
 
     wire: CrawlWire
@@ -97,7 +97,7 @@ class Shop:
         return BundleLimits.for_files(limits.max_files, limits.max_total)
 
 
-class Dry(Exception):
+class DryRunEnd(Exception):
     """The walk has come as far as it goes without a download; ``told`` is what it found."""
 
     def __init__(self, told: dict[str, Any]) -> None:
@@ -129,19 +129,21 @@ class CrawlWire:
         self._hand = hand
         self._threads = Threads("lafka-ingests", _THREADS)
 
-    async def get(self, owner: int, wanted: Wanted) -> Came:
+    async def get(self, owner: int, wanted: PlannedRequest) -> RequestOutcome:
         """Put a request through the scheduler, and wait for what comes of it."""
-        came: asyncio.Future[Came] = asyncio.get_running_loop().create_future()
+        came: asyncio.Future[RequestOutcome] = asyncio.get_running_loop().create_future()
         try:
             request = self._request(owner, wanted, came)
         except ValueError as error:  # what Scrapy takes for no URL
-            return Came(hops=LoggedHops(), error=error)
+            return RequestOutcome(hops=LoggedHops(), error=error)
         if stopping_for(self._crawler) or self._crawler.engine is None:
             raise Stopped(f"{wanted.url}: not asked, for the crawl stops")
         self._crawler.engine.crawl(request)
         return await came
 
-    def _request(self, owner: int, wanted: Wanted, came: asyncio.Future[Came]) -> Request:
+    def _request(
+        self, owner: int, wanted: PlannedRequest, came: asyncio.Future[RequestOutcome]
+    ) -> Request:
         return Request(
             wanted.url,
             callback=self._answered,
@@ -161,16 +163,16 @@ class CrawlWire:
             dont_filter=True,
         )
 
-    async def _answered(self, response: Response, came: asyncio.Future[Came]) -> None:
+    async def _answered(self, response: Response, came: asyncio.Future[RequestOutcome]) -> None:
         request = response.request
         assert request is not None
         if not came.done():
-            came.set_result(Came(hops=request.meta.get(LOGGED_KEY) or LoggedHops()))
+            came.set_result(RequestOutcome(hops=request.meta.get(LOGGED_KEY) or LoggedHops()))
 
     async def _failed(self, failure: Failure) -> None:
         """The errback: a download that gave no response."""
         request: Request = failure.request  # type: ignore[attr-defined]
-        came: asyncio.Future[Came] = request.cb_kwargs[CAME]
+        came: asyncio.Future[RequestOutcome] = request.cb_kwargs[CAME]
         error: BaseException = failure.value  # type: ignore[assignment]
         trouble = not_the_sites(error)
         if isinstance(trouble, StorageTrouble):
@@ -181,7 +183,7 @@ class CrawlWire:
             came.set_exception(trouble)
         else:
             hops = request.meta.get(LOGGED_KEY) or LoggedHops()
-            came.set_result(Came(hops=hops, error=error))
+            came.set_result(RequestOutcome(hops=hops, error=error))
 
     async def store(self, fileset: str, work: Callable[[], Any], *, later: bool = False) -> Any:
         """Have the pipeline do *work* in a thread; what it gives.

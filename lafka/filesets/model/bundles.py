@@ -89,17 +89,17 @@ class BundleContents(JsonValue, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matched:
+class BundleMatch:
     """The members by the path of their manifest file, and the members that are none."""
 
     members: dict[str, Member]
     extra: tuple[Member, ...]
 
 
-NOTHING = Matched(members={}, extra=())
+NOTHING = BundleMatch(members={}, extra=())
 
 
-def match_members(manifest: Manifest, contents: BundleContents) -> Matched:
+def match_members(manifest: Manifest, contents: BundleContents) -> BundleMatch:
     """Hold *contents* against *manifest*: by path, then by digest.
 
     Paths are compared in NFC, and without the one folder that all members may be in.
@@ -118,7 +118,7 @@ def match_members(manifest: Manifest, contents: BundleContents) -> Matched:
                 found[file.path] = left.pop(number)
                 break
     _match_digests(manifest, found, left)
-    return Matched(members=found, extra=tuple(left.values()))
+    return BundleMatch(members=found, extra=tuple(left.values()))
 
 
 def _match_digests(manifest: Manifest, found: dict[str, Member], left: dict[int, Member]) -> None:

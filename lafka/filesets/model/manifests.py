@@ -237,7 +237,7 @@ LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class ManifestVerdict:
     """A manifest as it may be fetched; or why it may not, as ``status`` and a sentence.
 
     ``file_count`` and ``total_size`` (a size that is not known counts 0) are of the whole manifest,
@@ -252,7 +252,7 @@ class Judged:
     truncated: bool = False
 
 
-def judge(manifest: Manifest, limits: Limits = LIMITS, free: int | None = None) -> Judged:
+def judge(manifest: Manifest, limits: Limits = LIMITS, free: int | None = None) -> ManifestVerdict:
     """Hold *manifest* to *limits* and to *free* bytes of disk (None: not known).
 
     In order: no file, too many, one too large, too large in all, an unsafe path, no space. A file
@@ -261,7 +261,7 @@ def judge(manifest: Manifest, limits: Limits = LIMITS, free: int | None = None) 
     fetched = [file for file in manifest if not file.is_restricted]
     total = sum(file.size or 0 for file in manifest)
     wanted = sum(file.size or 0 for file in fetched)
-    judged = Judged(manifest=manifest, file_count=len(manifest), total_size=total)
+    judged = ManifestVerdict(manifest=manifest, file_count=len(manifest), total_size=total)
     if not manifest:
         return _refused(judged, Status.EMPTY_MANIFEST, "the platform lists no file")
     if len(manifest) > limits.max_files:
@@ -278,17 +278,17 @@ def judge(manifest: Manifest, limits: Limits = LIMITS, free: int | None = None) 
     return _with_room(_with_safe_paths(judged), wanted, free)
 
 
-def _refused(judged: Judged, status: Status, message: str) -> Judged:
+def _refused(judged: ManifestVerdict, status: Status, message: str) -> ManifestVerdict:
     return replace(judged, status=status, message=printable(message))
 
 
-def _with_room(judged: Judged, wanted: int, free: int | None) -> Judged:
+def _with_room(judged: ManifestVerdict, wanted: int, free: int | None) -> ManifestVerdict:
     if judged.status is None and free is not None and wanted > free:
         return _refused(judged, Status.NO_SPACE, f"{wanted} bytes in all, and {free} are free")
     return judged
 
 
-def _with_safe_paths(judged: Judged) -> Judged:
+def _with_safe_paths(judged: ManifestVerdict) -> ManifestVerdict:
     troubles = dict(_troubles(judged.manifest))
     if not troubles:
         return replace(judged, manifest=kept_apart(judged.manifest))

@@ -154,7 +154,7 @@ _ARCHIVEORG = "archiveorg-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Landing:
+class LandingCapture:
     """The landing page as it is told: its capture in the fileset WARC."""
 
     hops: tuple[str, ...] = ()
@@ -188,7 +188,7 @@ class IngestResult:
     request: Mapping[str, Any]
     status: str
     error_message: str | None = None
-    landing: Landing = field(default_factory=Landing)
+    landing: LandingCapture = field(default_factory=LandingCapture)
     item: FilesetPlatformItem | None = None
     archived: ArchiveStrategyResult | None = None
     manifest: Manifest | None = None

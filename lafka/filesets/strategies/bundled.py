@@ -16,7 +16,7 @@ from lafka.filesets.model.asks import (
     SetAside,
     Want,
 )
-from lafka.filesets.model.bundles import NOTHING, Matched, match_members
+from lafka.filesets.model.bundles import NOTHING, BundleMatch, match_members
 from lafka.filesets.model.manifests import compare, filled, first_trouble, judge
 from lafka.filesets.model.types import (
     OTHER_DIGESTS,
@@ -49,7 +49,7 @@ class _Opened:
     """
 
     manifest: Manifest
-    matched: Matched = NOTHING
+    matched: BundleMatch = NOTHING
     status: Status | None = None
     message: str = ""
 
@@ -148,7 +148,9 @@ def _trouble(manifest: Manifest) -> FilesetManifestFile | None:
     return first_trouble(tuple(file for file in manifest if not file.is_restricted))
 
 
-def _verified(file: FilesetManifestFile, matched: Matched, fetched: Fetched) -> FilesetManifestFile:
+def _verified(
+    file: FilesetManifestFile, matched: BundleMatch, fetched: Fetched
+) -> FilesetManifestFile:
     if file.is_restricted:
         return file
     member = matched.members.get(file.path)
@@ -186,7 +188,7 @@ def _bundle_values(bundle: FilesetManifestFile, fetched: Fetched, kept: Kept) ->
     }
 
 
-def _extra(item: FilesetPlatformItem, matched: Matched) -> dict[str, Any] | None:
+def _extra(item: FilesetPlatformItem, matched: BundleMatch) -> dict[str, Any] | None:
     found: dict[str, Any] = {}
     if matched.extra:
         found["bundle_extra"] = [member.path for member in matched.extra]

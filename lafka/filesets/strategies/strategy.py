@@ -10,7 +10,16 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from lafka.filesets.model.asks import Archiving, Fetch, Fetched, Got, Keep, Kept, SetAside, Want
+from lafka.filesets.model.asks import (
+    Archiving,
+    Fetch,
+    Fetched,
+    Got,
+    Keep,
+    Kept,
+    SetAside,
+    Want,
+)
 from lafka.filesets.model.manifests import (
     LIMITS,
     FileFacts,
@@ -51,14 +60,14 @@ class HeldVersion:
     time: str = ""
 
 
-class Held(Protocol):
+class HoldingsView(Protocol):
     """A read-only view of archive and target."""
 
     def version(self, item: FilesetPlatformItem) -> HeldVersion | None:
         """Return what is held of *item* in its version; None for nothing."""
 
 
-class NothingHeld:
+class NoHoldings:
     """The view where nothing is held."""
 
     def version(self, item: FilesetPlatformItem) -> HeldVersion | None:  # noqa: ARG002  Held's
@@ -112,7 +121,7 @@ def verdict(file: FilesetManifestFile, fetched: Fetched) -> tuple[FileStatus, Fi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Archived:
+class FileOutcome:
     """The outcome of one file: ``file`` with its status; where it was kept, and how it was had."""
 
     file: FilesetManifestFile
@@ -130,7 +139,7 @@ class FilesetIngestStrategy:
     def __init__(
         self,
         ingest_strategy: IngestStrategy,
-        held: Held,
+        held: HoldingsView,
         limits: Limits = LIMITS,
         *,
         anew: bool = False,
@@ -190,17 +199,17 @@ class FilesetIngestStrategy:
         """Archive *item* file by file; the result tells of each what came of it."""
         held = None if self.anew else self.held.version(item)
         have = held.files if held is not None else {}
-        done: list[Archived] = []
+        done: list[FileOutcome] = []
         room, ended = self.limits.max_total, False
         for file in item.manifest or ():
             if file.is_restricted:
-                done.append(Archived(file=file))
+                done.append(FileOutcome(file=file))
                 continue
             former = have.get(file.path)
             if former is not None and agrees(file, former):
-                archived = Archived(file=held_again(file, former))
+                archived = FileOutcome(file=held_again(file, former))
             elif ended:
-                archived = Archived(file=replace(file, status=FileStatus.NOT_PROCESSED))
+                archived = FileOutcome(file=replace(file, status=FileStatus.NOT_PROCESSED))
             else:
                 archived = yield from self._archive(file, room)
             done.append(archived)
@@ -208,7 +217,7 @@ class FilesetIngestStrategy:
             room -= (archived.file.size or 0) if archived.file.is_held else 0
         return self._told(done, held)
 
-    def _archive(self, file: FilesetManifestFile, room: int) -> Generator[Want, Got, Archived]:
+    def _archive(self, file: FilesetManifestFile, room: int) -> Generator[Want, Got, FileOutcome]:
         """Fetch *file* of at most *room* bytes, verify it, keep it; a mismatch is fetched again."""
         most = max(0, min(self.limits.max_file, room))
         for tried in range(_TRIES):
@@ -230,18 +239,18 @@ class FilesetIngestStrategy:
                 return _kept(good, fetched, kept)
         bad = replace(file, status=status, terminal_url=fetched.url, terminal_dt=fetched.dt)
         yield SetAside(file=bad)
-        return Archived(file=bad, trouble=f"{file.path!r}: {status}, twice", fetched=fetched)
+        return FileOutcome(file=bad, trouble=f"{file.path!r}: {status}, twice", fetched=fetched)
 
     def _failed(
         self, file: FilesetManifestFile, fetched: Fetched, *, cut_by_room: bool
-    ) -> Archived:
+    ) -> FileOutcome:
         status = FileStatus(fetched.status)
         if status is FileStatus.TOO_LARGE_FILE and cut_by_room:
             status = FileStatus.TOO_LARGE_SIZE
         trouble = f"{file.path!r}: {fetched.trouble or status}"
-        return Archived(file=replace(file, status=status), trouble=trouble, fetched=fetched)
+        return FileOutcome(file=replace(file, status=status), trouble=trouble, fetched=fetched)
 
-    def _told(self, done: list[Archived], held: HeldVersion | None) -> ArchiveStrategyResult:
+    def _told(self, done: list[FileOutcome], held: HeldVersion | None) -> ArchiveStrategyResult:
         values: dict[str, Any] = {}
         if self.ingest_strategy.is_file and len(done) == 1 and done[0].file.is_held:
             values = self._file_values(done[0], held)
@@ -250,7 +259,7 @@ class FilesetIngestStrategy:
         message = next((archived.trouble for archived in done if archived.trouble), "")
         return self._ended(tuple(archived.file for archived in done), message, **values)
 
-    def _file_values(self, archived: Archived, held: HeldVersion | None) -> dict[str, Any]:
+    def _file_values(self, archived: FileOutcome, held: HeldVersion | None) -> dict[str, Any]:
         """The ``file_*`` of the result for the one file that is held."""
         file, kept = archived.file, archived.kept
         if kept is None:
@@ -288,12 +297,12 @@ class FilesetIngestStrategy:
         return self._result(Status.SUCCESS_FILE if is_file else Status.SUCCESS, manifest, **values)
 
 
-def _kept(good: FilesetManifestFile, fetched: Fetched, kept: Kept) -> Archived:
+def _kept(good: FilesetManifestFile, fetched: Fetched, kept: Kept) -> FileOutcome:
     if kept.status == FileStatus.SUCCESS:
-        return Archived(file=good, fetched=fetched, kept=kept)
+        return FileOutcome(file=good, fetched=fetched, kept=kept)
     bad = replace(good, status=FileStatus(kept.status))
     trouble = f"{good.path!r}: {kept.trouble or kept.status}"
-    return Archived(file=bad, trouble=trouble, fetched=fetched)
+    return FileOutcome(file=bad, trouble=trouble, fetched=fetched)
 
 
 def kept_by(got: Got) -> Kept:

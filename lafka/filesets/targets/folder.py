@@ -28,9 +28,9 @@ from lafka.filesets.targets.item import (
     DESCRIPTION,
     FILES,
     MARKER,
+    DownloadProgress,
     ForeignItem,
     ItemDescription,
-    Part,
 )
 from lafka.payloads import decoded_max
 from lafka.storage import drafts
@@ -171,7 +171,7 @@ class PartFile:
         self._drops = self.paths
         self._synced = 0
         self._synced_at = 0.0
-        self.part = Part(url="")
+        self.part = DownloadProgress(url="")
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -203,15 +203,15 @@ class PartFile:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         self._fd = os.open(self.path, flags, 0o666)
 
-    def _known(self, url: str) -> Part:
+    def _known(self, url: str) -> DownloadProgress:
         try:
-            known = Part.parse(self._told.read_bytes())
+            known = DownloadProgress.parse(self._told.read_bytes())
         except (OSError, ValueError):
-            return Part(url=url)
+            return DownloadProgress(url=url)
         whole = os.fstat(self._fd).st_size >= known.offset
-        return known if whole else Part(url=url)
+        return known if whole else DownloadProgress(url=url)
 
-    def begin(self, part: Part) -> None:
+    def begin(self, part: DownloadProgress) -> None:
         """Begin anew with the file that *part* tells of.
 
         What was told of the one before goes first, for good: it would be believed of this one.

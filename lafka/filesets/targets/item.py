@@ -170,7 +170,7 @@ class DownloadStep(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class DownloadProgress:
     """The progress of a download: ``offset`` bytes are synced; ``length`` None: not known.
 
     ``etag`` and ``last_modified`` are as the first answer had them, ``coding`` its content coding.
@@ -230,14 +230,14 @@ class Part:
         return part
 
 
-def begun(url: str, status: int, headers: Fields) -> Part:
+def begun(url: str, status: int, headers: Fields) -> DownloadProgress:
     """The part of a download that begins with a 200 of these *headers*."""
     length = headers.first("Content-Length").strip()
     coding = ",".join(headers.all("Content-Encoding")).lower()
     plain = coding.strip() in _PLAIN
     chunked = "Transfer-Encoding" in headers
     known = status == 200 and plain and not chunked and _WHOLE.fullmatch(length)
-    return Part(
+    return DownloadProgress(
         url=url,
         length=int(length) if known else None,
         etag=headers.first("ETag").strip() or None,
@@ -246,7 +246,7 @@ def begun(url: str, status: int, headers: Fields) -> Part:
     )
 
 
-def step_after(part: Part, status: int, headers: Fields) -> DownloadStep:
+def step_after(part: DownloadProgress, status: int, headers: Fields) -> DownloadStep:
     """Return what an answer to ``part.headers()`` means."""
     if status == 200:
         return DownloadStep.BEGIN
@@ -263,7 +263,7 @@ def step_after(part: Part, status: int, headers: Fields) -> DownloadStep:
     return DownloadStep.FAIL
 
 
-def _follows(part: Part, headers: Fields) -> bool:
+def _follows(part: DownloadProgress, headers: Fields) -> bool:
     """Return whether a 206 begins where *part* ends, and is of the same file."""
     if not part.headers() or headers.first("Content-Encoding").strip().lower() not in _PLAIN:
         return False

@@ -30,11 +30,11 @@ class BadDatabase(OperatorError):
     """A database that cannot be used as it is: tables are missing, or it cannot be opened."""
 
 
-class Away(LafkaError):
+class DatabaseAway(LafkaError):
     """The database does not answer just now; what was begun is undone, and may be tried again."""
 
 
-class Refused(LafkaError):
+class RowRefused(LafkaError):
     """A check or a key of the database refuses a row; nothing of the batch was written."""
 
 
@@ -42,13 +42,13 @@ class Database(Protocol):
     """One connection. Not for several threads at once."""
 
     def create(self) -> None:
-        """Make the tables that are missing; ``BadDatabase``, ``Away``."""
+        """Make the tables that are missing; ``BadDatabase``, ``DatabaseAway``."""
 
     def write(self, batch: Sequence[Tables]) -> None:
         """Write *batch* in one transaction, durable when it returns.
 
-        The last row of a key wins. ``Refused``, ``Away``, ``BadDatabase``; then nothing of it
-        was written.
+        The last row of a key wins. ``RowRefused``, ``DatabaseAway``, ``BadDatabase``; then nothing
+        of it was written.
         """
 
     def close(self) -> None: ...

@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Self
 
 from lafka.errors import BadArgument
-from lafka.jobs.database import TABLES, Away, BadDatabase, Refused, Row, Table, Tables
+from lafka.jobs.database import TABLES, BadDatabase, DatabaseAway, Row, RowRefused, Table, Tables
 
 if TYPE_CHECKING:
     import psycopg
@@ -90,7 +90,7 @@ class PostgresDatabase:
         kinds = self._psycopg.errors
         sentence = " ".join(str(error).split())
         if isinstance(error, self._psycopg.IntegrityError | self._psycopg.DataError):
-            return Refused(sentence)
+            return RowRefused(sentence)
         self.close()
         place = shown(self._url)
         if isinstance(error, kinds.UndefinedTable):
@@ -100,7 +100,7 @@ class PostgresDatabase:
         if isinstance(error, kinds.UndefinedColumn | kinds.InvalidColumnReference):
             return BadDatabase(f"{place}: its tables are others: {sentence}")
         if isinstance(error, self._psycopg.OperationalError | self._psycopg.InterfaceError):
-            return Away(f"{place}: {shown(sentence)}")
+            return DatabaseAway(f"{place}: {shown(sentence)}")
         return BadDatabase(f"{place}: {shown(sentence)}")
 
     def close(self) -> None:

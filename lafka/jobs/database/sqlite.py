@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from lafka.errors import StorageTrouble
-from lafka.jobs.database import TABLES, Away, BadDatabase, Refused, Table, Tables
+from lafka.jobs.database import TABLES, BadDatabase, DatabaseAway, RowRefused, Table, Tables
 
 NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
 _TOGETHER = 100
@@ -75,9 +75,9 @@ class SqliteDatabase:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         sentence = f"{self.path}: {error}"
         if isinstance(error, sqlite3.IntegrityError | sqlite3.DataError | sqlite3.InterfaceError):
-            return Refused(str(error))
+            return RowRefused(str(error))
         if code in _BUSY:
-            return Away(sentence)
+            return DatabaseAway(sentence)
         if code in _DISK:
             return StorageTrouble(self.path, OSError(0, str(error)))
         return BadDatabase(sentence)

@@ -49,7 +49,7 @@ from lafka.storage.steps import Steps, done
 
 if TYPE_CHECKING:
     from lafka.papers.archive.cache import PaperCache
-    from lafka.papers.archive.catalogue import Ended, Paper
+    from lafka.papers.archive.catalogue import LastOutcome, Paper
     from lafka.papers.archive.paperwarc import PaperFiles, PaperWarc, Stored, TrailRecord
     from lafka.papers.archive.texts import FutText
     from lafka.papers.lists.futlis import Futli
@@ -279,7 +279,9 @@ class Archive:
 
         return has_codes
 
-    def outcomes(self, *, problem: Callable[[Exception], object] | None = None) -> Iterator[Ended]:
+    def outcomes(
+        self, *, problem: Callable[[Exception], object] | None = None
+    ) -> Iterator[LastOutcome]:
         """Return how each line of all runs ended at last, the oldest first; some 200 bytes a line.
 
         All feeds as one: of a pid and futli the last line alone. A line whose fut was held names

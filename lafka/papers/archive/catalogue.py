@@ -210,7 +210,7 @@ class FeedFut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class LastOutcome:
     """The last end of a line of a list: the keys of the outcome feed, and its ``run``.
 
     ``pid`` is text, for a ``bad-pid`` is none; ``as_written`` the list's own text of the
@@ -233,7 +233,7 @@ class Ended:
 
 def outcomes(
     root: Path, scheme: Scheme, since: str = "", problem: Problem | None = None
-) -> Iterator[Ended]:
+) -> Iterator[LastOutcome]:
     """Yield how each line of all runs ended at last, the oldest first: of a pid and futli the last
     line.
 
@@ -274,7 +274,7 @@ def _key(values: Mapping[str, Any]) -> bytes:
 
 def _ended(
     run: str, values: dict[str, Any], root: Path, scheme: Scheme, problem: Problem | None
-) -> Ended:
+) -> LastOutcome:
     futs = tuple(map(FeedFut.of_json, values.get("futs") or ()))
     if not futs and values["outcome"] == Outcome.FUT:
         try:
@@ -283,7 +283,7 @@ def _ended(
             if problem is None:
                 raise
             problem(error)
-    return Ended(
+    return LastOutcome(
         run=run,
         pid=str(values.get("pid") or ""),
         futli=str(values.get("futli") or ""),

@@ -17,7 +17,7 @@ from lafka.papers.archive import recovery as raws
 from lafka.papers.archive.archives import Archive
 from lafka.papers.checking import PAPER_CODES, FileProblem, Verifier
 from lafka.pids import Pid
-from lafka.storage.deeds import Deed, kept_aside
+from lafka.storage.deeds import FileAction, kept_aside
 from lafka.storage.folders import DRAFT, draft_of, files_below
 from lafka.storage.locks import is_locked_at
 
@@ -59,7 +59,7 @@ class Repair:
         self._max_entity = max_entity
         self._verifier = Verifier(archive.root)
 
-    def all(self) -> Iterator[Deed]:
+    def all(self) -> Iterator[FileAction]:
         """Every paper, draft and dead run; then what is wrong beside them."""
         for name in self._verifier.papers():
             yield from self._paper(name)
@@ -70,7 +70,7 @@ class Repair:
             if not (self._dry and problem.code == "acknowledged-lost"):
                 yield from _left_of([problem])
 
-    def paper(self, pid: Pid) -> Iterator[Deed]:
+    def paper(self, pid: Pid) -> Iterator[FileAction]:
         """One paper and its drafts. ``NotHeld`` where the archive has nothing of it."""
         warc, suwaf = self._archive.warc_path(pid), self._archive.suwaf_path(pid)
         drafts = [path for path in map(draft_of, (warc, suwaf)) if path.exists()]
@@ -81,7 +81,7 @@ class Repair:
         for draft in drafts:
             yield from self._draft(draft)
 
-    def _paper(self, name: str) -> Iterator[Deed]:
+    def _paper(self, name: str) -> Iterator[FileAction]:
         warc = self._archive.root / "warc" / f"{name}.warc"
         suwaf = self._archive.root / "suwaf" / f"{name}.json"
         problems = self._check(warc, suwaf)
@@ -121,14 +121,14 @@ class Repair:
         new = {*_torn(warc), *_torn(suwaf)} - before
         return "".join(f"; kept aside: {path.name}" for path in sorted(new))
 
-    def _drafts(self) -> Iterator[Deed]:
+    def _drafts(self) -> Iterator[FileAction]:
         for base, suffix in (("warc", ".warc"), ("suwaf", ".json")):
             # The verifier tells of links that lead nowhere.
             for path in list(files_below(self._archive.root / base, lambda _: None)):
                 if path.name.startswith(DRAFT) and path.suffix == suffix:
                     yield from self._draft(path)
 
-    def _draft(self, draft: Path) -> Iterator[Deed]:
+    def _draft(self, draft: Path) -> Iterator[FileAction]:
         """A first WARC that was not committed, or a suwaf that was not put in place."""
         if not draft.exists() or is_locked_at(draft):  # finished meanwhile, or a writer is at work
             return
@@ -155,7 +155,7 @@ class Repair:
         relative = final.relative_to(base).with_suffix("").as_posix()
         return self._archive.pid_of(relative, draft if is_warc else warcs / f"{relative}.warc")
 
-    def _runs(self) -> Iterator[Deed]:
+    def _runs(self) -> Iterator[FileAction]:
         root = self._archive.root / "raw"
         if self._dry:
             for run in leftovers.dead_runs(root):
@@ -197,19 +197,19 @@ def _in_the_way(problems: list[FileProblem]) -> list[FileProblem]:
     ]
 
 
-def _left(problems: Iterable[FileProblem]) -> Iterator[Deed]:
+def _left(problems: Iterable[FileProblem]) -> Iterator[FileAction]:
     for problem in problems:
         yield _deed(problem.path, "left", (problem.code,), problem.sentence, done=False)
 
 
-def _left_of(problems: Iterable[FileProblem]) -> Iterator[Deed]:
+def _left_of(problems: Iterable[FileProblem]) -> Iterator[FileAction]:
     return _left(problem for problem in problems if problem.severity == "error")
 
 
 def _deed(
     path: Path | str, deed: str, codes: tuple[str, ...], sentence: str, *, done: bool
-) -> Deed:
-    return Deed(path=str(path), deed=deed, codes=codes, done=done, sentence=sentence)
+) -> FileAction:
+    return FileAction(path=str(path), deed=deed, codes=codes, done=done, sentence=sentence)
 
 
 def _torn(path: Path) -> Iterator[Path]:

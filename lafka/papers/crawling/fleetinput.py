@@ -22,8 +22,8 @@ from lafka.errors import BadList, StorageTrouble
 from lafka.jobs.kafka import BrokerTrouble
 from lafka.jobs.kafka.consuming import GroupMember, Partition, TopicReader
 from lafka.jobs.kafka.producing import Producer
-from lafka.jobs.lines import Dead, burying
 from lafka.jobs.lines import Message as DeadMessage
+from lafka.jobs.lines import UnusableMessage, burying
 from lafka.papers.lists import fleets
 from lafka.papers.lists.fleets import OutcomeTimes
 
@@ -335,7 +335,7 @@ class FleetInput(GroupMember):
                 self._buried.add(number)
                 place = f"{self._fleet.lines}/{partition}@{message.offset()}"
                 letter = DeadMessage(place=place, data=value)
-                self._bury(Dead(message=letter, reason=str(error)))
+                self._bury(UnusableMessage(message=letter, reason=str(error)))
             return False
         with self._lock:
             self._queued[partition] += 1

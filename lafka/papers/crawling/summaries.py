@@ -105,7 +105,7 @@ def _key(pid: str, futli: str) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Before:
+class PreviousRun:
     """The last run of the same list; ``lost``: futs it had and this run had not, None: unknown."""
 
     run: str
@@ -133,7 +133,7 @@ class RunSummary:
     size: int
     requests: int
     seconds: float
-    before: Before | None
+    before: PreviousRun | None
     done: bool
     refreshed: bool
     feed: Path
@@ -257,9 +257,9 @@ def _is_closed(word: str) -> bool:
     return Outcome(word).group is Group.CLOSED or word == Outcome.BOT_CHALLENGE
 
 
-def _before(values: Mapping[str, Any], heard: FeedTally, root: Path) -> Before | None:
+def _before(values: Mapping[str, Any], heard: FeedTally, root: Path) -> PreviousRun | None:
     last: Report | None = last_of_list(root, values["list"], before=values["run"])
     if last is None:
         return None
     lost = heard.lost(root / "runs" / f"{last.run}.jsonl")
-    return Before(run=last.run, started=str(last.values.get("started", "")), lost=lost)
+    return PreviousRun(run=last.run, started=str(last.values.get("started", "")), lost=lost)

@@ -73,7 +73,7 @@ class ListOptions:
         return cls(delimiter=mark, encoding=encoding, pid=texts["pid"], url=texts["url"])
 
 
-class Shape(NamedTuple):
+class ListShape(NamedTuple):
     """The shape of one list: ``encoding`` and ``delimiter`` are empty where they are as its name
     says; ``by_cr``: CR alone ends its lines; ``odd``: what was found, not said, of the two.
     """
@@ -100,7 +100,7 @@ class Shape(NamedTuple):
 _FOUND = ListOptions()
 
 
-def shape_of(head: bytes, usual: str, scheme: Scheme, options: ListOptions = _FOUND) -> Shape:
+def shape_of(head: bytes, usual: str, scheme: Scheme, options: ListOptions = _FOUND) -> ListShape:
     """Return the shape of a list that begins with *head*, at most :data:`HEAD` bytes of it.
 
     *usual* is the delimiter that its name stands for, empty for a list that is in no columns. Its
@@ -127,7 +127,7 @@ def shape_of(head: bytes, usual: str, scheme: Scheme, options: ListOptions = _FO
         if mark and not options.delimiter
         else "",
     ]
-    return Shape(encoding, by_cr, mark, columns, ", ".join(filter(None, odd)))
+    return ListShape(encoding, by_cr, mark, columns, ", ".join(filter(None, odd)))
 
 
 def _fields(lines: list[str], mark: str) -> list[list[str]]:

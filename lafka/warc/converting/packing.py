@@ -58,7 +58,7 @@ def _rfc3339(date: WarcDate) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class PackingInput:
     """A WARC to be packed under the *name* that no other has: its first *length* bytes, or all.
 
     *title* is asked of each capture what it is called as a page to begin with: nothing if it is
@@ -82,7 +82,7 @@ class Package:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Packed:
+class PackingResult:
     """The account of a packing: WARCs, the entries of their index, pages."""
 
     warcs: int
@@ -90,7 +90,9 @@ class Packed:
     pages: int
 
 
-def pack(pieces: Iterable[Piece], into: Path | str, package: Package | None = None) -> Packed:
+def pack(
+    pieces: Iterable[PackingInput], into: Path | str, package: Package | None = None
+) -> PackingResult:
     """Write the new file *into*; ``FileExistsError`` where there is one, then as :func:`stream`.
 
     There is no file where anything is raised.
@@ -101,12 +103,12 @@ def pack(pieces: Iterable[Piece], into: Path | str, package: Package | None = No
 
 
 def stream(
-    pieces: Iterable[Piece],
+    pieces: Iterable[PackingInput],
     out: Sink,
     package: Package | None = None,
     *,
     folder: Path | None = None,
-) -> Packed:
+) -> PackingResult:
     """Write a WACZ of *pieces* to *out*, which need not seek; memory is constant.
 
     Longer indexes are sorted in *folder*, None for the temporary one. ``BadValue`` for two pieces
@@ -156,7 +158,7 @@ class _Writer:
 
     # ---- WARCs
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: PackingInput) -> None:
         """Index *piece* while the one before it is copied."""
         if piece.name in self._names:
             raise BadValue(f"{piece.name}: two WARCs would have this name")
@@ -176,11 +178,11 @@ class _Writer:
         if copying is not None:
             copying.result()
 
-    def _copy(self, piece: Piece, file: IO[bytes], size: int) -> None:
+    def _copy(self, piece: PackingInput, file: IO[bytes], size: int) -> None:
         with file:
             self._member(f"archive/{piece.name}", _first(file, size, piece), size)
 
-    def _read(self, piece: Piece, fd: int, size: int) -> None:
+    def _read(self, piece: PackingInput, fd: int, size: int) -> None:
         """Index the records of *piece* and note its pages."""
         with WarcVolume(piece.path, fd=fd, part=(0, size)) as volume:
             for record in volume.records(CAPTURES):
@@ -204,7 +206,7 @@ class _Writer:
 
     # ---- What tells of them
 
-    def finish(self) -> Packed:
+    def finish(self) -> PackingResult:
         if not self._names:
             raise BadValue("no WARC is to be packed")
         self._copied()
@@ -222,7 +224,7 @@ class _Writer:
         self._member("datapackage-digest.json", iter([_json_text(digest)]))
         self._zip.close()
         counted = {name: self._count[name] for name in ("entries", "pages")}
-        return Packed(warcs=len(self._names), **counted)
+        return PackingResult(warcs=len(self._names), **counted)
 
     def _zipnum(self) -> None:
         """The index in gzip members of :data:`BLOCK_LINES` lines, and where each begins."""
@@ -267,7 +269,7 @@ class _Writer:
         self._resources.append(resource)
 
 
-def _first(file: IO[bytes], size: int, piece: Piece) -> Iterator[bytes]:
+def _first(file: IO[bytes], size: int, piece: PackingInput) -> Iterator[bytes]:
     """The first *size* bytes of *file*; ``TornWarc`` where it has fewer."""
     left = size
     while left:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from lafka.archec.checking import check_store
 from lafka.archec.files import fobi_store as fobikeeping
 from lafka.archec.files.fobi_recovery import Obis, recover_fobis
-from lafka.archec.files.fobi_store import FobiKeeper, FobiRules, Got
+from lafka.archec.files.fobi_store import FobiFetch, FobiKeeper, FobiRules
 from lafka.archec.files.fobis import Choice, DueFobis
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.records import Kind
@@ -88,7 +88,7 @@ class Visitor:
                 owners: list[int] = []
                 for line in list(DueFobis(store, records, Choice(age=0), self.home.now)):
                     exchanges = tuple(self._asked(raw, line.number, line.uri))
-                    keeper.take(Got(uri=line.uri, exchanges=exchanges))
+                    keeper.take(FobiFetch(uri=line.uri, exchanges=exchanges))
                     owners.append(line.number)
                     if len(owners) == 2:
                         self._commit(keeper, raw, owners)

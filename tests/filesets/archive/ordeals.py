@@ -14,13 +14,13 @@ from typing import Any
 
 from lafka.errors import LafkaError
 from lafka.filesets.archive.filesets import Filesets
-from lafka.filesets.archive.storing import ItemPlace, Storing
+from lafka.filesets.archive.storing import ItemPlace, RequestStore
 from lafka.filesets.checking.filesets import check_filesets
 from lafka.filesets.model.asks import Keep
 from lafka.filesets.model.manifests import facts_of, filled
 from lafka.filesets.model.types import FilesetManifestFile, IngestStrategy
 from lafka.filesets.targets.folder import ItemFolder, PartFile, facts_on_disk
-from lafka.filesets.targets.item import ItemDescription, Part
+from lafka.filesets.targets.item import DownloadProgress, ItemDescription
 from tests.faults import forks
 from tests.faults.forks import Run, in_child
 from tests.faults.storecalls import Plan
@@ -69,7 +69,7 @@ class Work(Store):
         ended(self, storing)
         self.acknowledge(ITEM_ID)
 
-    def files_into_an_item(self) -> tuple[Storing, ItemFolder]:
+    def files_into_an_item(self) -> tuple[RequestStore, ItemFolder]:
         storing = self.storing(ITEM_ID)
         storing.version(ITEM, IngestStrategy.ARCHIVEORG_FILESET, anew=False)
         described = ItemDescription.of(ITEM, list(BODIES))
@@ -97,7 +97,7 @@ class Work(Store):
         """
         part = PartFile(final)
         if later and not any(path.exists() for path in part.paths):
-            part.begin(Part(url=URL))
+            part.begin(DownloadProgress(url=URL))
             part.write(body)
             part.sync(is_whole=True)
             part.keep(later=True)

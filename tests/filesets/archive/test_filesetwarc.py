@@ -20,7 +20,7 @@ from lafka.errors import BadSuwaf, BadWarc, ShortWarc, Stopped, StorageTrouble
 from lafka.filesets.archive.contents import Role
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.filesetwarc import FilesetWarc
-from lafka.filesets.archive.storing import SMALL, PageCapture, Storing
+from lafka.filesets.archive.storing import SMALL, PageCapture, RequestStore
 from lafka.filesets.checking.filesets import check_filesets
 from lafka.filesets.model.asks import Keep
 from lafka.filesets.model.manifests import facts_of, filled
@@ -64,15 +64,15 @@ class Store:
         assert warc is not None
         return warc
 
-    def storing(self, fileset: str = ID) -> Storing:
+    def storing(self, fileset: str = ID) -> RequestStore:
         pages = [PageCapture(role=Role.SPLAP, exchanges=(self.page,))]
-        storing = Storing(self.locked(fileset), IngestRequest.of_url(URL), pages,
+        storing = RequestStore(self.locked(fileset), IngestRequest.of_url(URL), pages,
                           root=self.filesets.root, clock=lambda: TIME)  # fmt: skip
         storing.version(ITEM, IngestStrategy.WEB_FILESET, anew=False)
         return storing
 
     def keep(
-        self, storing: Storing, path: str, *, decoded: bool = False, later: bool = False
+        self, storing: RequestStore, path: str, *, decoded: bool = False, later: bool = False
     ) -> None:
         file = filled(FilesetManifestFile(path=path), facts_of([BODIES[path]]))
         storing.keep(Keep(file=file, decoded=decoded), (self.files[path],), later=later)
@@ -87,7 +87,7 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path)
 
 
-def ended(store: Store, storing: Storing) -> None:
+def ended(store: Store, storing: RequestStore) -> None:
     storing.end({"hit": True, "status": "success", "request": {}})
     storing.close()
 

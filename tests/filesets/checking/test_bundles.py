@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lafka.filesets.checking.records import (
     DIGESTS,
-    Unplaced,
+    UnknownPlace,
     gunzipped,
     packed_place,
     placed,
@@ -88,7 +88,7 @@ def test_nothing_behind_the_last_stretch_is_read() -> None:
      ({"s": 1, "l": 5, "method": "bzip2"}, "compressed by bzip2")],
 )  # fmt: skip
 def test_a_member_that_cannot_be_read_is_told_apart(bundle: dict[str, object], why: str) -> None:
-    with pytest.raises(Unplaced, match=why):
+    with pytest.raises(UnknownPlace, match=why):
         placed(lambda _start, _length: iter([b""]), {"bundle": bundle})
 
 

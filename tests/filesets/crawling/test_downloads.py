@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lafka.filesets.crawling import downloads
-from lafka.filesets.crawling.downloads import TOGETHER, PartSink, Way
+from lafka.filesets.crawling.downloads import TOGETHER, DownloadContext, PartSink
 from lafka.filesets.model.asks import Fetch
 from lafka.filesets.model.types import FilesetManifestFile
 from lafka.filesets.targets.folder import PartFile
@@ -49,7 +49,7 @@ def begun(
         file.take_up(URL)
     wanted = FilesetManifestFile(path="f", platform_url=URL, size=size)
     want = Fetch(file=wanted, max_bytes=1 << 30)
-    way = Way(
+    way = DownloadContext(
         get=_nothing,
         aside=_nothing,
         call=lambda work: work(),

@@ -22,7 +22,7 @@ from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.repairs import FilesetRepair
 from lafka.filesets.targets.folder import PartFile
 from lafka.filesets.targets.item import begun
-from lafka.jobs.lines import Dead, Message, burying
+from lafka.jobs.lines import Message, UnusableMessage, burying
 from lafka.storage.folders import DRAFT
 from lafka.warc import Fields
 from tests.faults import mutants
@@ -172,7 +172,7 @@ def a_tail_set_aside(_: Crawls, __: roads.RoadSite, wrong: Wrong) -> Told:
 
 def a_dead_letter(_: Crawls, __: roads.RoadSite, wrong: Wrong) -> Told:
     """A message that no table takes is buried before its offset is committed; the power goes."""
-    dead = Dead(message=Message(place="topic:0:1", data=b"{}"), reason="no result")
+    dead = UnusableMessage(message=Message(place="topic:0:1", data=b"{}"), reason="no result")
 
     def lost(tree: Tree) -> bool:
         return b"topic:0:1" not in (tree.get(DEAD) or b"")

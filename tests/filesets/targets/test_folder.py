@@ -16,7 +16,7 @@ from lafka.filesets.targets.folder import (
     PartFile,
     facts_on_disk,
 )
-from lafka.filesets.targets.item import ItemDescription, Part
+from lafka.filesets.targets.item import DownloadProgress, ItemDescription
 
 URL = "https://x.example/f"
 pieces = st.lists(st.one_of(st.binary(max_size=50), st.just(b"\0" * 5000)), max_size=8)
@@ -25,7 +25,7 @@ pieces = st.lists(st.one_of(st.binary(max_size=50), st.just(b"\0" * 5000)), max_
 def begun(path: Path, data: list[bytes]) -> PartFile:
     part = PartFile(path)
     part.take_up(URL)
-    part.begin(Part(url=URL, etag='"1"'))
+    part.begin(DownloadProgress(url=URL, etag='"1"'))
     for piece in data:
         part.write(piece)
     part.sync()
@@ -65,7 +65,7 @@ def test_a_kill_loses_less_than_what_lies_between_two_syncs(
     part = begun(tmp_path / "f.bin", [])
     for size in (1, 400, 598, 1, 999, 3_000, *[7] * 300):
         part.write(b"x" * size)
-        told = Part.parse((tmp_path / ".part-f.bin.json").read_bytes())
+        told = DownloadProgress.parse((tmp_path / ".part-f.bin.json").read_bytes())
         assert part.size - told.offset < 1_000
     part.drop()
 
@@ -134,7 +134,7 @@ def test_a_folder_that_a_kill_left_while_it_was_made_is_ours(
 def test_what_is_told_of_a_part_is_never_believed_of_another(tmp_path: Path) -> None:
     path = tmp_path / "f.bin"
     part = begun(path, [b"first file"])
-    part.begin(Part(url=URL, etag='"2"'))
+    part.begin(DownloadProgress(url=URL, etag='"2"'))
     part.write(b"other file, and longer")
     part.close()  # as a kill does
     again = PartFile(path)
@@ -161,14 +161,14 @@ def test_a_part_that_came_whole_needs_no_note_and_one_that_has_one_keeps_it(
 ) -> None:
     part, note = PartFile(tmp_path / "f"), tmp_path / ".part-f.json"
     part.take_up(URL)
-    part.begin(Part(url=URL, length=4))
+    part.begin(DownloadProgress(url=URL, length=4))
     part.write(b"ab")
     part.sync(is_whole=True)
     assert not note.exists()
     part.sync()
     part.write(b"cd")
     part.sync(is_whole=True)
-    assert Part.parse(note.read_bytes()).offset == 4
+    assert DownloadProgress.parse(note.read_bytes()).offset == 4
     assert part.keep()
     assert [path.name for path in tmp_path.iterdir()] == ["f"]
     assert part.final.read_bytes() == b"abcd"

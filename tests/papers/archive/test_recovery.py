@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from lafka.capture.exchanges import Secured
+from lafka.capture.exchanges import TlsSession
 from lafka.capture.rawlog import RawLog
 from lafka.errors import ArchiveBusy, StorageTrouble
 from lafka.papers.archive import recovery
@@ -121,7 +121,7 @@ def test_what_was_asked_for_no_paper_has_no_warcinfo_of_a_paper(store: Store) ->
 
 
 def test_what_tls_says_stands_on_requests_responses_and_revisits(store: Store) -> None:
-    secured = Secured(
+    secured = TlsSession(
         protocol="tls/1.2", cipher="TLS_RSA_WITH_AES_256_CBC_SHA", certificate=("expired", "weak")
     )
     for second in range(2):

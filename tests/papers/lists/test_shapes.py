@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.papers.lists.listfiles import read
-from lafka.papers.lists.shapes import ListOptions, Shape, shape_of
+from lafka.papers.lists.shapes import ListOptions, ListShape, shape_of
 from lafka.pids import SCHEMES
 
 SCHEME = SCHEMES["RePEc"]
@@ -74,14 +74,14 @@ def test_a_short_list_with_a_mistake_keeps_its_columns(tmp_path: Path, head: str
     ],
 )
 def test_what_is_in_doubt_stays_as_its_name_says(data: bytes) -> None:
-    assert shape_of(data, "\t", SCHEME) == Shape()
+    assert shape_of(data, "\t", SCHEME) == ListShape()
 
 
 @given(st.binary(max_size=300), st.sampled_from(["\t", ",", ""]))
 def test_any_bytes_have_a_shape(data: bytes, usual: str) -> None:
     shape = shape_of(data, usual, SCHEME)
     assert list(shape.lines_of([data[:7], data[7:]])) is not None
-    assert str(shape) == "" or shape != Shape()
+    assert str(shape) == "" or shape != ListShape()
 
 
 def test_columns_of_a_list_without_a_right_link_are_parted(tmp_path: Path) -> None:

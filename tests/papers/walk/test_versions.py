@@ -12,7 +12,7 @@ from lafka.capture.logged import LoggedExchange
 from lafka.papers.candidates import Candidate
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.outcomes import Outcome, PageReading
-from lafka.papers.walk import Ask, Capture, Past, Trail
+from lafka.papers.walk import Ask, Capture, PastTime, Trail
 from lafka.payloads import inspect_entity
 from lafka.pids import SCHEMES
 from lafka.warc.format.sources import MemorySource
@@ -20,7 +20,7 @@ from lafka.warc.format.sources import MemorySource
 SOURCE = "http://127.0.0.1:8732"
 FUTLI = Futli(pid=SCHEMES["RePEc"].pid("RePEc:abc:wpaper:1"), url="http://x.example/abs/1")
 TIMES = [datetime(2012, 11, 9, tzinfo=UTC) + timedelta(days=day) for day in range(3)]
-PAST = tuple(Past(time=time, source=SOURCE) for time in TIMES)
+PAST = tuple(PastTime(time=time, source=SOURCE) for time in TIMES)
 BODIES = {Outcome.FUT: b"%PDF-1.4\n", Outcome.SPLAP_ONLY: b"<html>", Outcome.NOT_FOUND: b""}
 
 
