@@ -67,7 +67,7 @@ class PaperWarcPipeline:
 
     async def open_spider(self) -> None:
         """Copy what killed runs left, before the first futli is asked for."""
-        await _taken_up(self._crawler, self._raw.in_order(self._recover))
+        await _await_recovery(self._crawler, self._raw.in_order(self._recover))
 
     def _recover(self) -> None:
         def stopped() -> bool:
@@ -199,7 +199,7 @@ class ObiStorePipeline:
             await reports.tell({"gatherings": tists})
 
 
-async def _taken_up(crawler: Crawler, recovery: Awaitable[object]) -> None:
+async def _await_recovery(crawler: Crawler, recovery: Awaitable[object]) -> None:
     """Wait for *recovery*; a disk that refuses, or a stop meanwhile, ends the crawl."""
     try:
         await recovery
@@ -255,7 +255,7 @@ class FilesetPipeline:
 
     async def open_spider(self) -> None:
         """Store what killed runs left, before the first request is begun."""
-        await _taken_up(self._crawler, self._threads.run(self._recover))
+        await _await_recovery(self._crawler, self._threads.run(self._recover))
 
     def _recover(self) -> None:
         spider: Any = self._crawler.spider

@@ -52,7 +52,7 @@ class SharedDownloader(Downloader):
         if request.callback is not NO_CALLBACK:
             self.speeds.sent(request, self.get_slot_key(request))
         fetched: Deferred[Response | Request] = super().fetch(request)
-        return fetched.addBoth(self._ended, request)
+        return fetched.addBoth(self._end, request)
 
     def needs_backout(self) -> bool:
         full = self.speeds.full
@@ -66,7 +66,7 @@ class SharedDownloader(Downloader):
             self._next_look = None
         super().close()
 
-    def _ended(self, result: Any, request: Request) -> Any:
+    def _end(self, result: Any, request: Request) -> Any:
         self.speeds.ended(request)
         if self._gate is not None:  # here, for by now the host is parked that asked for it
             self._gate.end(request)

@@ -75,7 +75,7 @@ class GatewayClient:
     def check(self) -> None:
         """``BadArgument`` where no gateway answers."""
         try:
-            with self._asked(self._at.health) as answer:
+            with self._answer_at(self._at.health) as answer:
                 told = json.loads(answer.read(1 << 16)) if answer.status == 200 else None
         except (GatewayAway, ValueError) as error:
             raise BadArgument(f"legacy={self.base}: {error}") from None
@@ -89,7 +89,7 @@ class GatewayClient:
         found: list[datetime] = []
         place: str | None = self._at.timemap("json", url)
         while place:
-            with self._asked(place) as answer:
+            with self._answer_at(place) as answer:
                 if answer.status in (400, 404):
                     return found
                 told = self._json(answer)
@@ -115,7 +115,7 @@ class GatewayClient:
         """
         place = self._at.timegate(url)
         for _ in range(_REDIRECTS_MAX):
-            with self._asked(place, {"Accept-Datetime": memento.http_date(time)}) as answer:
+            with self._answer_at(place, {"Accept-Datetime": memento.http_date(time)}) as answer:
                 if answer.status != 302:
                     return self._pulled(place, answer)
                 place = answer.headers.get("Location", "")
@@ -169,7 +169,7 @@ class GatewayClient:
         if answer.status != 200:
             raise GatewayAway(f"{self.base}: HTTP status {answer.status}")
 
-    def _asked(self, place: str, headers: Mapping[str, str] = {}) -> _Answer:
+    def _answer_at(self, place: str, headers: Mapping[str, str] = {}) -> _Answer:
         """The answer at *place*, asked once more where a kept connection was closed meanwhile."""
         if not place.startswith(f"{self.base}/"):
             raise GatewayAway(f"{self.base}: leads away, to {place[:200]}")

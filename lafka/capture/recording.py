@@ -245,7 +245,7 @@ class Tap:
                 self.stopped = options.begin(head, connection)
             if self.stopped is not None:
                 self._stop()
-                self._came()
+                self._finish()
             if self.stopped is not None or head.length == 0:
                 return
             if options is not None:
@@ -281,7 +281,7 @@ class Tap:
             return
         if self.stopped is not None:
             self._stop()
-            self._came()
+            self._finish()
 
     def _refuse_bigger(self, size: int) -> None:
         if 0 < self.limits.payload < size:
@@ -297,7 +297,7 @@ class Tap:
         self.exchange.truncated = "length"
         self.exchange.dropped = not self.exchange.too_big
         self._stop()
-        self._came()
+        self._finish()
 
     def finish(self, lost: Failure | None) -> None:
         """The answer has come to its end, by its own word or by the loss of the connection."""
@@ -311,7 +311,7 @@ class Tap:
             self._cut()
             if self.beginning is not None and self.beginning.is_pdf and self._ends_like_one():
                 exchange.truncated = None  # reset where the end alone would have told: all is there
-        self._came(*(("partial",) if lost is not None else ()))
+        self._finish(*(("partial",) if lost is not None else ()))
 
     def _ends_like_one(self) -> bool:
         response = self.exchange.response
@@ -368,7 +368,7 @@ class Tap:
     def _lack(self, reasons: list[Failure]) -> None:
         """The end of the body is missing."""
         if self._options is not None and not self._options.fail_on_dataloss:
-            self._came("dataloss")
+            self._finish("dataloss")
             return
         error = ResponseDataLossError()
         error.__cause__ = ResponseFailed(reasons)  # type: ignore[no-untyped-call]
@@ -399,7 +399,7 @@ class Tap:
         # The spool goes when its last user lets go of it, not when cycles are looked for.
         self._options = self._over = None
 
-    def _came(self, *marks: str) -> None:
+    def _finish(self, *marks: str) -> None:
         if self._over is not None and not self._over.called:
             self.marks = [*marks]
             self._over.callback(None)

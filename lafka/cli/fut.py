@@ -48,7 +48,7 @@ class FutCommand(ArchiveCommand):
         return hand_out_all(self.archive(), pids, opts.into, opts.label)
 
     def _one(self, args: list[str], opts: Namespace) -> None:
-        time = _begun(opts.time) if opts.time else None
+        time = _time_prefix(opts.time) if opts.time else None
         label = None if opts.label == "any" else opts.label
         fut = self.archive().fut(self.the_pid(args), opts.futli, time, label=label)
         hand_out(fut, opts.output or STDOUT)
@@ -58,7 +58,7 @@ class FutCommand(ArchiveCommand):
         print(f"{fut.length} bytes, {', '.join(told)}", file=sys.stderr)
 
 
-def _begun(text: str) -> str:
+def _time_prefix(text: str) -> str:
     """*text* without its Z; ``BadArgument`` where it is no beginning of a time in a suwaf."""
     if not begins_time(text):
         raise BadArgument(f"--time {text!r} is not like 2026, 2026-11-20 or 2026-11-20T10:11:12Z")

@@ -69,7 +69,7 @@ def check_crawl(settings: BaseSettings | None, args: list[str], given: dict[str,
         raise BadArgument(
             f"no spider is called {args[0]!r}{guess}; there is {', '.join(there)}"
         ) from None
-    if _asked(given.pop("check", "0")):
+    if _is_yes(given.pop("check", "0")):
         if not hasattr(spider, "check_lines"):
             raise SystemExit(check_list(settings, given))
         print(*spider.check_lines(settings, given), sep="\n", flush=True)
@@ -95,7 +95,7 @@ def _check_metrics(settings: BaseSettings) -> None:
     check_port(*address)
 
 
-def _asked(text: str) -> bool:
+def _is_yes(text: str) -> bool:
     known = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
     if text.lower() not in known:
         raise BadArgument(f"check={text!r} is neither 1 nor 0")
@@ -122,7 +122,13 @@ def check_list(settings: BaseSettings, given: Mapping[str, str], output: str | N
         left_out = bool(account.kinds)
     # Where the list itself goes to standard output, what is said of it must not.
     told = sys.stderr if output == STDOUT else sys.stdout
-    print(*_told(account), *(mending.told() if output else ()), sep="\n", file=told, flush=True)
+    print(
+        *_account_lines(account),
+        *(mending.told() if output else ()),
+        sep="\n",
+        file=told,
+        flush=True,
+    )
     return 1 if left_out or account.all_bad else 0
 
 
@@ -163,14 +169,14 @@ class Mending:
                 self.left_out += 1
             elif not is_duplicate:
                 yield self._packed(bare(line.pid_text), bare(line.url_text), line)
-        yield (b"" if self._names else self._begun({})) + self._stood()
+        yield (b"" if self._names else self._header({})) + self._stood()
 
     def _packed(self, pid: str, url: str, line: Line) -> bytes:
         fields = {"pid": pid, "futli": url, **line.others}
         if not self._by:
             told = {name: value for name, value in fields.items() if value}
             return (json.dumps(told, ensure_ascii=False) + "\n").encode()
-        header = b"" if self._names else self._begun(line.others)
+        header = b"" if self._names else self._header(line.others)
         for name, value in fields.items():
             if name not in self._names and value.strip():
                 reason = f"{name!r} is left out: the first line has no such column"
@@ -184,7 +190,7 @@ class Mending:
         self._comments.clear()
         return stood
 
-    def _begun(self, others: Mapping[str, str]) -> bytes:
+    def _header(self, others: Mapping[str, str]) -> bytes:
         """Return the header, which has all columns of the first line that is written."""
         self._names = tuple(dict.fromkeys(("pid", "futli", "title", "restriction", *others)))
         if not self._by:
@@ -210,7 +216,7 @@ class Mending:
         yield f"{len(self._mended)} mended, {self.left_out} left out"
 
 
-def _told(account: ListAccount) -> Iterator[str]:
+def _account_lines(account: ListAccount) -> Iterator[str]:
     sound = account.lines - account.bad
     yield f"{counted(account.lines, 'line')}, {sound} can be asked for, {account.bad} cannot"
     yield f"{account.restricted} restricted, {account.duplicates} said before"

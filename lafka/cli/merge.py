@@ -59,9 +59,9 @@ class MergeCommand(ArchiveCommand):
             for paper in _merged(source, target, jobs, dry=opts.dry_run):
                 counts[paper.result] += 1
                 if paper.problem:
-                    self._left(f"{paper.pid}: {paper.problem}")
+                    self._warn(f"{paper.pid}: {paper.problem}")
             for problem in merge_runs(source.root, root, dry=opts.dry_run):
-                self._left(problem)
+                self._warn(problem)
             verb = "would be" if opts.dry_run else "are"
             print(
                 f"{source.root}: {counts[NEW]:,} papers {verb} new, {counts[MORE]:,} have more"
@@ -69,7 +69,7 @@ class MergeCommand(ArchiveCommand):
                 flush=True,
             )
 
-    def _left(self, sentence: str) -> None:
+    def _warn(self, sentence: str) -> None:
         print(f"{program()} merge: {sentence}", file=sys.stderr)
         self.exitcode = 1
 

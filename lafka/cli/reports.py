@@ -74,10 +74,10 @@ class RunsCommand(ArchiveCommand):
             elif opts.json:
                 print(json.dumps({"state": report.state, **report.values}))
             else:
-                print(printable(f"{report.run}  {report.state}  {_told(report.values)}"))
+                print(printable(f"{report.run}  {report.state}  {_counts_text(report.values)}"))
 
 
-def _told(values: dict[str, Any]) -> str:
+def _counts_text(values: dict[str, Any]) -> str:
     """Lines and futs, as far as the report has them."""
     of = values.get("list", {}).get("lines")
     done = values.get("lines")

@@ -75,11 +75,11 @@ def csv_of(columns: Columns, rows: Iterable[Row]) -> Iterator[bytes]:
     for row in rows:
         writer.writerow([csv_cell(row[name]) for name in columns])
         if buffer.tell() > 1 << 16:
-            yield _taken(buffer)
-    yield _taken(buffer)
+            yield _drain(buffer)
+    yield _drain(buffer)
 
 
-def _taken(buffer: io.StringIO) -> bytes:
+def _drain(buffer: io.StringIO) -> bytes:
     text = buffer.getvalue()
     buffer.seek(0)
     buffer.truncate()

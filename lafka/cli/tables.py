@@ -148,7 +148,7 @@ class TextCommand(FutsCommand):
             raise BadArgument("--into makes files; the other forms are without it")
         file = opts.parquet or opts.sqlite or (opts.output if opts.output != STDOUT else None)
         self._tally = _TextTally(file)
-        read = self._told(parts.texts.texts(self.futs(args, opts)))
+        read = self._with_warnings(parts.texts.texts(self.futs(args, opts)))
         with self._tally.shown():
             if opts.into:
                 folder = folder_at(opts.into)
@@ -165,7 +165,7 @@ class TextCommand(FutsCommand):
         """Write *text* to standard error, above the live line."""
         self._tally.say(text)
 
-    def _told(self, read: Iterable[FutText]) -> Iterator[FutText]:
+    def _with_warnings(self, read: Iterable[FutText]) -> Iterator[FutText]:
         """Yield what is *read*, and say of what has no text."""
         for one in read:
             self._tally.add(one)

@@ -80,11 +80,11 @@ def refused(request: IngestRequest, rules: Rules) -> IngestResult | None:
     """The result of a request that is not begun at all; None: go on to its landing page."""
     if request.ingest_type not in rules.types:
         message = f"ingest type {request.ingest_type} is not done here"
-        return _told(request, Status.NOT_IMPLEMENTED, message)
+        return _result(request, Status.NOT_IMPLEMENTED, message)
     for pattern in rules.blocked:
         if pattern.search(request.base_url):
             message = f"blocked by {pattern.pattern}"
-            return _told(request, Status.SKIP_URL_BLOCKLIST, message)
+            return _result(request, Status.SKIP_URL_BLOCKLIST, message)
     return None
 
 
@@ -102,7 +102,7 @@ def walk(
     *held* gives the view of what is held, once the fileset is claimed; *free* are bytes of disk,
     None: not known.
     """
-    result = _told(request, Status.NO_PLATFORM_MATCH, landing=landing)
+    result = _result(request, Status.NO_PLATFORM_MATCH, landing=landing)
     bad = _bad_landing(resource)
     biblio = (landing.html_biblio if bad is None else None) or HtmlBiblio()
     for helper in matches(rules.helpers, request, resource, biblio):
@@ -153,7 +153,9 @@ def _walked(
     return _with_archived(result, item, done)
 
 
-def _told(request: IngestRequest, status: Status, message: str = "", **values: Any) -> IngestResult:
+def _result(
+    request: IngestRequest, status: Status, message: str = "", **values: Any
+) -> IngestResult:
     return IngestResult(
         request=request.raw or {"ingest_type": request.ingest_type, "base_url": request.base_url},
         status=status,

@@ -255,9 +255,9 @@ class Trail:
         elif found := next(filter(self._goes_on_to, self.pending), None):
             page, candidate = self.splap, found
         else:
-            return self._ended(), None
+            return self._end(), None
         if len(self.tried) >= self.policy.links_max:
-            return replace(self, capped=True)._ended(), None
+            return replace(self, capped=True)._end(), None
         return self._without({candidate.url}, asked=candidate), self._ask(candidate, page)
 
     def _ask(self, candidate: Candidate, page: Capture) -> Ask:
@@ -322,7 +322,7 @@ class Trail:
             capture = replace(capture, outcome=page.verdict, error="the page is a bot challenge")
         trail = replace(self, requests=self.requests + capture.requests)
         if self.splap is None:
-            trail = trail._begun(capture, page)
+            trail = trail._begin(capture, page)
             return replace(trail, partly=page.partly, tail=page.tail, titles=page.titles)
         assert self.asked is not None
         return trail._tried(self.asked, capture, page)
@@ -361,7 +361,7 @@ class Trail:
         digests = [c.payload and c.payload.digest for c in (capture, self.splap)]
         return digests[0] is not None and digests[0] == digests[1]
 
-    def _begun(self, capture: Capture, page: PageReading) -> Trail:
+    def _begin(self, capture: Capture, page: PageReading) -> Trail:
         if capture.is_page:
             return replace(
                 self,
@@ -406,7 +406,7 @@ class Trail:
                 once.setdefault(candidate.url, candidate)
         return tuple(islice(once.values(), 2 * self.policy.links_max + 1))
 
-    def _ended(self) -> Trail:
+    def _end(self) -> Trail:
         if self.has_fut:
             return replace(self, outcome=Outcome.FUT, error="")
         left = f"the cap of {self.policy.links_max} links was reached" if self.capped else ""

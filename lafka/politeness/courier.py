@@ -117,13 +117,13 @@ class BatchSender:
             reply = self._visit(batch, sent)
         except (GateAway, ValueError) as error:
             self.trouble = str(error)
-            self._ended(min(self._away_since, sent))
+            self._end_visit(min(self._away_since, sent))
             self.put(lambda then: _put_back(batch, then))
         else:
-            self._ended(math.inf)
+            self._end_visit(math.inf)
             self._on_reply(reply)
 
-    def _ended(self, away_since: float) -> None:
+    def _end_visit(self, away_since: float) -> None:
         with self._condition:
             self._begun, self._away_since = math.inf, away_since
 

@@ -220,7 +220,7 @@ class Gate:
                 *(h for h, wanted in reply.renewed.items() if self._renewed(h, wanted, reply.sent)),
                 *(h for h, why in reply.claimed.items() if self._claimed(h, why, reply.sent)),
             ]
-            self._tell(changed)
+            self._wake(changed)
 
     @contextmanager
     def _stopping(self) -> Iterator[None]:
@@ -328,7 +328,7 @@ class Gate:
         state.due = now + (refusal.parked or min(refusal.left or AGAIN, AGAIN))
         return False
 
-    def _tell(self, hosts: list[str]) -> None:
+    def _wake(self, hosts: list[str]) -> None:
         """Wake who waits for *hosts*: each asks again, and may be too late."""
         queued = [host for host in hosts if self._hosts[host].queued]
         for host in hosts:

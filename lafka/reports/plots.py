@@ -55,7 +55,7 @@ def svg(table: Table) -> str:
     drawn = str(convert.vegalite_to_svg(json.dumps(chart)))
     if _SCRIPT.search(drawn):  # never yet; what a page of ours must not have
         raise ValueError(f"the plot of {table.key} has something that acts")
-    label = escape(_said(table, table.plot))
+    label = escape(_description(table, table.plot))
     return drawn.replace("<svg ", f'<svg role="graphics-document" aria-label="{label}" ', 1)
 
 
@@ -68,7 +68,7 @@ def _chart(alt: Any, table: Table, plot: Plot) -> dict[str, Any]:
          "part": name.replace("_", " ")} | _color(table, plot, row)
         for row in rows for name in plot.y
     ]  # fmt: skip
-    chart = alt.Chart(alt.Data(values=data), title="", description=_said(table, plot))
+    chart = alt.Chart(alt.Data(values=data), title="", description=_description(table, plot))
     parts = dict.fromkeys(one["part"] for one in data)
     chart = _marked(alt, chart, plot, [*parts], len(rows)).properties(width=_WIDTH)
     made: dict[str, Any] = chart.to_dict()
@@ -116,7 +116,7 @@ def _label(cell: Cell) -> Cell:
     return cell if not isinstance(cell, str) else "".join(c for c in cell if c.isprintable())[:60]
 
 
-def _said(table: Table, plot: Plot) -> str:
+def _description(table: Table, plot: Plot) -> str:
     more = f", the first {MOST} rows" if len(table.rows) > MOST else ""
     title = printable(table.title)
     return f"{title}: {', '.join(plot.y)} by {plot.x}{more}; the table below has the figures."

@@ -72,7 +72,9 @@ def report(
         if span.until:
             stand_at(db, span.end)
         _check_there(db, span, archive)
-        tables = tuple(_told(table, span) for table in _asked(db, span, by, archive))
+        tables = tuple(
+            _with_span_note(table, span) for table in _selected_tables(db, span, by, archive)
+        )
         lead = "" if archive or by else rot.headline(db)
     finally:
         forget(db)
@@ -84,7 +86,7 @@ _SPANNED = ("outcomes_by_day", "flow", "finders", "efficiency", "runs", "waits",
 """Tables of what happened since a time; the others tell how it stands at the end of the span."""
 
 
-def _told(table: Table, span: ReportSpan) -> Table:
+def _with_span_note(table: Table, span: ReportSpan) -> Table:
     """*table*, whose note says so where ``since`` does not bound it."""
     if not span.since or table.key in _SPANNED:
         return table
@@ -101,7 +103,9 @@ def _check_there(db: sqlite3.Connection, span: ReportSpan, archive: str) -> None
         raise BadArgument(f"--until {span.until}: nothing is known of so early a time")
 
 
-def _asked(db: sqlite3.Connection, span: ReportSpan, by: str, archive: str) -> Iterator[Table]:
+def _selected_tables(
+    db: sqlite3.Connection, span: ReportSpan, by: str, archive: str
+) -> Iterator[Table]:
     if archive:
         yield rot.to_mend(db, span, archive.lower())
     elif by:

@@ -198,7 +198,7 @@ class Shutdown:
             self.asked = True
             stop = self._stop
         try:
-            _tell(logging.INFO, "%s: the crawl ends, in %g s at most; once more ends it at once",
+            _say(logging.INFO, "%s: the crawl ends, in %g s at most; once more ends it at once",
                   name, self._seconds)  # fmt: skip
             if stop is not None:
                 stop()
@@ -212,14 +212,14 @@ class Shutdown:
         timer.start()
 
     def _leave(self, why: str) -> None:
-        telling = threading.Thread(target=self._tell, args=[why], daemon=True)
+        telling = threading.Thread(target=self._say, args=[why], daemon=True)
         telling.start()
         telling.join(TELLING)
         os._exit(self._code)
 
-    def _tell(self, why: str) -> None:
+    def _say(self, why: str) -> None:
         if self._code == BROKEN_OFF:
-            _tell(
+            _say(
                 logging.ERROR,
                 "%s: the crawl is broken off. The same command goes on afterwards.",
                 why,
@@ -228,7 +228,7 @@ class Shutdown:
             stream.flush()
 
 
-def _tell(level: int, sentence: str, *values: object) -> None:
+def _say(level: int, sentence: str, *values: object) -> None:
     """Log *sentence*, and where the log goes to a file alone print it too."""
     logger.log(level, sentence, *values)
     if not any(type(handler) is logging.StreamHandler for handler in logging.root.handlers):

@@ -102,10 +102,10 @@ class OutcomeFeedStorage:
 
     def lines(self) -> SyncedLines:
         """The file of the feed, made when it is asked for; in the thread of the reactor."""
-        self._lines = self._lines or self._made()
+        self._lines = self._lines or self._create()
         return self._lines
 
-    def _made(self) -> SyncedLines:
+    def _create(self) -> SyncedLines:
         run = Run.of(self._crawler)
         path = run.root / "runs" / f"{run.name}.jsonl"
         reports = self._crawler.get_extension(RunReports)
@@ -191,7 +191,7 @@ class SyncedLines(io.RawIOBase):
     def _work(self) -> None:
         try:
             lines, ended = self._batch()
-            with _made(self._path) as fd:
+            with _create(self._path) as fd:
                 chain = last_chain(self._path) if self._chained else None
                 while True:
                     self._drained.set()
@@ -250,7 +250,7 @@ def _append_synced(fd: int, lines: bytes) -> None:
 
 
 @contextmanager
-def _made(path: Path) -> Iterator[int]:
+def _create(path: Path) -> Iterator[int]:
     """A descriptor that appends to *path*, whose name is on the disk."""
     make_folders(path.parent)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)

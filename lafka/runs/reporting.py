@@ -58,7 +58,7 @@ class SummaryTexts(Protocol):
 
     def as_json(self) -> dict[str, Any]: ...
 
-    def told(self) -> Iterable[str]: ...
+    def summary_lines(self) -> Iterable[str]: ...
 
     @property
     def warning(self) -> str: ...
@@ -156,7 +156,7 @@ class RunReports:
                 try:
                     await self._threads.run(report.save, **closing)
                 finally:
-                    self._tell_people(report.values | closing, summed)
+                    self._say_for_people(report.values | closing, summed)
         except StorageTrouble as error:
             note_storage_trouble(self._crawler, error)
         finally:
@@ -192,10 +192,11 @@ class RunReports:
             "memory": peak_memory(),
         }
 
-    def _tell_people(self, values: Mapping[str, Any], summed: SummaryTexts | None) -> None:
+    def _say_for_people(self, values: Mapping[str, Any], summed: SummaryTexts | None) -> None:
         """Say how the run ended: in the log, and on a terminal, whatever its log level shows."""
         sentence = _sentence(values)
-        text = "\n".join([sentence, *(f"  {line}" for line in (summed.told() if summed else ()))])
+        lines = summed.summary_lines() if summed else ()
+        text = "\n".join([sentence, *(f"  {line}" for line in lines)])
         live = self._crawler.get_extension(LiveLine)
         if live is not None:
             live.terminal.say(text)

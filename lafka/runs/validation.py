@@ -55,7 +55,7 @@ def check_scrapys(settings: BaseSettings) -> None:
         elif name in _SECONDS or isinstance(default, float):
             _number(settings, name, "a number")
         elif isinstance(default, int) and name not in _SIGNED:
-            _whole(settings, name, int(name.startswith("CONCURRENT_REQUESTS")))
+            _whole_number(settings, name, int(name.startswith("CONCURRENT_REQUESTS")))
     _log_level(settings)
     _statuses(settings, "RETRY_HTTP_CODES")
 
@@ -83,7 +83,7 @@ def _log_level(settings: BaseSettings) -> None:
         raise BadArgument(f"LOG_LEVEL={value!r} is none of {known}{meant(value, levels)}")
 
 
-def _whole(settings: BaseSettings, name: str, least: int) -> int:
+def _whole_number(settings: BaseSettings, name: str, least: int) -> int:
     value = settings.get(name)
     try:
         number = int(value)
@@ -94,9 +94,9 @@ def _whole(settings: BaseSettings, name: str, least: int) -> int:
     return number
 
 
-positive = partial(_whole, least=1)
+positive = partial(_whole_number, least=1)
 """The setting of a name as a whole number from 1; ``BadArgument``."""
-_natural = partial(_whole, least=0)
+_natural = partial(_whole_number, least=0)
 
 
 def _number(settings: BaseSettings, name: str, what: str) -> float:
@@ -190,7 +190,7 @@ def _folder(settings: BaseSettings, name: str) -> None:
 Check = Callable[[BaseSettings, str], Any]
 
 
-def _where_set(check: Check) -> Check:
+def _if_set(check: Check) -> Check:
     return lambda settings, name: settings.get(name) and check(settings, name)
 
 
@@ -208,7 +208,7 @@ _CHECKS: dict[str, Check] = {
     "LAFKA_CRAWL_DELAY_MAX": seconds,
     "LAFKA_GATE_PATIENCE": seconds,
     "LAFKA_PROGRESS_INTERVAL": seconds,
-    "LAFKA_METRICS": _where_set(metrics_address),
+    "LAFKA_METRICS": _if_set(metrics_address),
     "LAFKA_SHUTDOWN_TIMEOUT": seconds,
     "LAFKA_LOSS_SHARE": _share,
     "LAFKA_LOSS_DAYS": _days,
@@ -218,7 +218,7 @@ _CHECKS: dict[str, Check] = {
     "LAFKA_LOOK_INSIDE": _truth,
     "LAFKA_TLS_STRICT": _truth,
     "LAFKA_ALLOWED_NETWORKS": lambda settings, name: networks(settings.getlist(name)),
-    "LAFKA_WARC_SETTINGS": _where_set(lambda settings, name: load_settings(settings[name])),
+    "LAFKA_WARC_SETTINGS": _if_set(lambda settings, name: load_settings(settings[name])),
     "LAFKA_SPOOL_DIR": _folder,
     "LAFKA_WAYBACK": _paths,
     "LAFKA_WAYBACK_TIME": _date,

@@ -194,7 +194,7 @@ class FilesetSpider(Spider):
                 await room.acquire()
                 if (line := await following()) is None:
                     break
-                begins = await self._begun(line)
+                begins = await self._begin(line)
                 if begins >= ALONE and self._tasks:
                     await asyncio.wait(self._tasks)
                 task = asyncio.ensure_future(self._ingest(line, begins))
@@ -213,7 +213,7 @@ class FilesetSpider(Spider):
             await asyncio.wait(self._tasks)
         self._out.put_nowait(None)
 
-    async def _begun(self, line: RequestLine) -> int:
+    async def _begin(self, line: RequestLine) -> int:
         """Count that *line* is begun, but for one that is to wait until it is alone."""
         return await self.wire.aside(self.attempts.begin, line, ALONE) if line.message else 0
 
@@ -221,16 +221,16 @@ class FilesetSpider(Spider):
         """The ingest of *line*, which was begun so often before without an end."""
         try:
             if line.request is None:
-                self._tell(bad_result(line), line)
+                self._deliver(bad_result(line), line)
                 return
             if begins >= MOST:
-                self._tell(self.attempts.given_up(line, line.request), line)
+                self._deliver(self.attempts.given_up(line, line.request), line)
                 return
             if begins >= ALONE:
                 await self.wire.aside(self.attempts.begin, line)
             moved = partial(self.attempts.end, [line.message]) if line.message else None
             result = await Ingest(self.shop, line.request, line.number, moved).run()
-            self._tell(result, line)
+            self._deliver(result, line)
             if result["lafka"]["requests"]:  # else it has nothing in the raw log
                 await self.run.raw.in_order(self._release, line.number)
         except DryRunEnd as dry:
@@ -247,7 +247,7 @@ class FilesetSpider(Spider):
     def _release(self, number: int) -> None:
         self.run.raw.log().release(number)
 
-    def _tell(self, result: dict[str, Any], line: RequestLine) -> None:
+    def _deliver(self, result: dict[str, Any], line: RequestLine) -> None:
         assert self.crawler.stats is not None
         if line.message:
             result["lafka"] = {**result.get("lafka", {}), "message": line.message}

@@ -79,18 +79,18 @@ class FobiSpider(RoadSpider[FobiLine]):
     @classmethod
     def check(cls, settings: BaseSettings, given: dict[str, str]) -> None:
         """Raise a LafkaError, one sentence, where a crawl with these arguments cannot begin."""
-        store, _ = cls._asked(settings, given)
+        store, _ = cls._options(settings, given)
         os.close(store.lock(Kind.FOBI))
 
     @classmethod
     def check_lines(cls, settings: BaseSettings, given: Mapping[str, str]) -> list[str]:
         """``-a check=1``: lines that say how many are due, and what is left out."""
-        store, choice = cls._asked(settings, given)
+        store, choice = cls._options(settings, given)
         with records_of(settings, store) as records:
             return [*due_lines(DueFobis(store, records, choice, int(time.time())))]
 
     @staticmethod
-    def _asked(settings: BaseSettings, given: Mapping[str, str]) -> tuple[ObiStore, Choice]:
+    def _options(settings: BaseSettings, given: Mapping[str, str]) -> tuple[ObiStore, Choice]:
         validation.check(settings)
         fobi_rules(settings)
         choice = choice_of(settings, given)
@@ -98,7 +98,7 @@ class FobiSpider(RoadSpider[FobiLine]):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        store, choice = cls._asked(crawler.settings, kwargs)
+        store, choice = cls._options(crawler.settings, kwargs)
         # Scrapy would make attributes of them, and ``archive`` is an archive of papers elsewhere.
         spider = super().from_crawler(crawler, *args)
         spider.store, spider.choice, spider.given = store, choice, dict(kwargs)

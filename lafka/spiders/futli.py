@@ -152,7 +152,7 @@ class FutliSpider(RoadSpider[Line]):
                 since=self.arguments.since,
                 excludes=self.arguments.excludes,
                 stops=lambda: self.stops,
-                on_count=lambda count: self._passed(feeder, count, loop),
+                on_count=lambda count: self._on_passed(feeder, count, loop),
                 on_held=self.list_input.begin,
             )
         return feeder
@@ -161,7 +161,7 @@ class FutliSpider(RoadSpider[Line]):
         """Take what makes the file of the outcome feed; held lines can be told in it."""
         self._feed = lines
 
-    def _passed(self, feeder: Feeder, count: int, loop: asyncio.AbstractEventLoop) -> None:
+    def _on_passed(self, feeder: Feeder, count: int, loop: asyncio.AbstractEventLoop) -> None:
         feeder.pass_by(count)
         with suppress(RuntimeError):  # the loop is closed: nobody counts any more
             loop.call_soon_threadsafe(self._ended_aside, count)
@@ -218,7 +218,7 @@ class FutliSpider(RoadSpider[Line]):
 
     def acknowledged(self, lines: bytes) -> None:
         """Take outcomes that are on the disk; in the feed's thread."""
-        self.list_input.told(lines)
+        self.list_input.on_outcomes(lines)
 
     def callback_failed(self, failure: Failure, response: Response | None) -> None:
         super().callback_failed(failure, response)

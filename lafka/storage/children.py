@@ -109,7 +109,7 @@ class _Child:
         head = json.dumps(question).encode()
         process = self._process
         if process is None or process.poll() is not None:
-            process = self._begun()
+            process = self._start()
         if self._given_up:
             process.kill()
         deadline = monotonic() + PATIENCE * seconds
@@ -118,9 +118,9 @@ class _Child:
                 _send(process, part, deadline)
             return json.loads(_message(process, deadline))
         except (BrokenPipeError, EOFError, TimeoutError) as error:
-            raise ChildDied(self._ended(error, seconds)) from None
+            raise ChildDied(self._end(error, seconds)) from None
 
-    def _begun(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> subprocess.Popen[bytes]:
         """Start a process and wait until it takes questions; ``MachineTrouble``."""
         process = self._process = started(self._module)
         if self._given_up:
@@ -143,7 +143,7 @@ class _Child:
             raise MachineTrouble(CHILD, OSError(number, text))
         return process
 
-    def _ended(self, error: Exception, seconds: int) -> str:
+    def _end(self, error: Exception, seconds: int) -> str:
         process, self._process = self._process, None
         assert process is not None
         late = isinstance(error, TimeoutError)

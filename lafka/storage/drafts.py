@@ -29,13 +29,13 @@ def write(path: Path, pieces: Iterable[bytes]) -> None:
 
     Where a link is there, what it leads to is no file of ours: it is an ``OSError``, too.
     """
-    with open(_made(path), "wb") as file:
+    with open(_create(path), "wb") as file:
         file.writelines(pieces)
         file.flush()
         os.fsync(file.fileno())
 
 
-def _made(path: Path) -> int:
+def _create(path: Path) -> int:
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     return os.open(path, flags, 0o666)
 
@@ -54,7 +54,7 @@ def replacing(path: Path, pieces: Iterable[bytes], *, draft: Path | None = None)
     """:func:`replace`, in steps."""
     draft = draft or draft_of(path)
     with _drafted(draft, path):
-        fd = _made(draft)
+        fd = _create(draft)
         try:
             for piece in pieces:
                 write_all(fd, piece)

@@ -189,14 +189,14 @@ class Keeper:
                 for message in self._messages():
                     self._take(message)
                 self._go_on()
-                self._tell()
+                self._notify()
         except BaseException as error:
             self._refused = machine_trouble(error, "a thread")
             self._give_up(self._refused or error)
             if self._refused is None:
                 raise
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         if self._ended:
             ended, self._ended = self._ended, []
             self._open.difference_update(ended)
@@ -213,7 +213,7 @@ class Keeper:
         for work in left:
             work.error = error
         self._ended += left
-        self._tell()
+        self._notify()
 
     @property
     def _is_idle(self) -> bool:

@@ -145,14 +145,14 @@ class AsyncKeeper:
         except (MachineTrouble, RuntimeError) as error:
             for work in works:
                 work.error = error
-            self._tell(works)
+            self._notify(works)
 
     def _on_done(self, works: Sequence[Work]) -> None:
         assert self._from_thread is not None
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self._from_thread(self._tell, works)
+            self._from_thread(self._notify, works)
 
-    def _tell(self, works: Sequence[Work]) -> None:
+    def _notify(self, works: Sequence[Work]) -> None:
         for work in works:
             self._promises.pop(work).keep(work.result, work.error)
 

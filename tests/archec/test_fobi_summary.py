@@ -23,7 +23,7 @@ def summary(outcomes: dict[str, int], *, done: bool = True) -> FobiSummary:
 def test_it_counts_by_group_outcome_and_host():
     found = summary({"appearance": 3, "change": 1, "visit": 4, "deletion": 1, "timeout": 1})
     assert (
-        "\n".join(found.told())
+        "\n".join(found.summary_lines())
         == """\
 10 files in 1.5 s:
   stored            4  40.0%  appearance 3, change 1

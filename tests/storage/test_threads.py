@@ -334,7 +334,7 @@ def test_what_comes_together_wakes_the_loop_once(
     keeping: AsyncKeeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[int] = []
-    tell = AsyncKeeper._tell
+    tell = AsyncKeeper._notify
     monkeypatch.setattr(AsyncKeeper, "_tell", lambda *of: told.append(len(of[1])) or tell(*of))  # type: ignore[func-returns-value]
 
     async def ask() -> None:

@@ -125,7 +125,7 @@ class Evidence:
         with out.group(), ExitStack() as files:
             sources: dict[str, int] = {}
             for witness in witnesses:
-                for span in _whole(witness.exchanges):
+                for span in _copied_spans(witness.exchanges):
                     if span.path not in sources:
                         sources[span.path] = files.enter_context(_reading(span.path))
                     out.copy(sources[span.path], span.offset, span.length)
@@ -165,7 +165,7 @@ def _reading(path: str) -> Iterator[int]:
         os.close(fd)
 
 
-def _whole(exchanges: Sequence[LoggedExchange]) -> Iterator[Span]:
+def _copied_spans(exchanges: Sequence[LoggedExchange]) -> Iterator[Span]:
     """Records that are taken as they are: the warcinfo, all requests, the hops' responses."""
     spans = [exchanges[0].warcinfo]
     for exchange in exchanges[:-1]:

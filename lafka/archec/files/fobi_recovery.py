@@ -68,7 +68,7 @@ class Obis:
         answers = list(_answers(log))
         names = dict(_names(self.store.names, answers))
         ended = sum(1 for _ in self.end_dead(lambda name: names.get(name) or self.named(name), run))
-        told = self._told(run)
+        told = self._journaled(run)
         left = [got for got in answers if _key(got) not in told and _is_stored(got.exchanges[-1])]
         if left:
             self._store_all(left, run)
@@ -104,7 +104,7 @@ class Obis:
         known = self.records.walk(Kind.FOBI, unquote(head, errors="ignore"))
         return next((obi.id for obi in known if names.file_name(obi.id) == name), None)
 
-    def _told(self, run: str) -> set[tuple[str, str]]:
+    def _journaled(self, run: str) -> set[tuple[str, str]]:
         """Ids and times of what the journals of *run* tell."""
         found = set()
         for tist in self.store.journals():

@@ -277,7 +277,7 @@ class FobiKeeper:
             return self._missed(replace(answer, miss=str(Verdict.BAD_HTTP), error=error))
         obi = self._records.history(answer.uri)
         answer = replace(answer, kind=(obi.payload if obi else None) or "", mime="")
-        return self._seen(answer, content.text_sha256, content, None)
+        return self._note_way(answer, content.text_sha256, content, None)
 
     def _content(self, last: LatestVersion | None) -> Content | None:
         if last is None or last.md5 is None:
@@ -296,9 +296,9 @@ class FobiKeeper:
             mtime = int(exchanges[-1].time.timestamp())
             line = version("appearance", answer.way[-1], sums, length=entity.size, found=0)
             stored = NewObi(data=entity, mtime=mtime, line=line)  # and what becomes of it
-            return self._seen(answer, sums.text_sha256, stored, exchanges)
+            return self._note_way(answer, sums.text_sha256, stored, exchanges)
 
-    def _seen(
+    def _note_way(
         self, answer: FobiAnswer, text: str, content: Content | NewObi,
         exchanges: Sequence[LoggedExchange] | None,
     ) -> FobiOutcome:  # fmt: skip

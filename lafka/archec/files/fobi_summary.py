@@ -103,7 +103,7 @@ class FobiSummary:
             "feed": str(self.feed),
         }
 
-    def told(self) -> Iterator[str]:
+    def summary_lines(self) -> Iterator[str]:
         """The lines for people."""
         total = sum(self.outcomes.values())
         yield f"{counted(total, 'file')} in {in_time(self.seconds)}:"

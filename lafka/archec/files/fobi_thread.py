@@ -100,7 +100,7 @@ class FobiThread:
         try:
             if self._trouble:
                 raise self._trouble
-            kept = [(waiting, self._taken(waiting)) for waiting in batch]
+            kept = [(waiting, self._take(waiting)) for waiting in batch]
             self._keeper.commit()
             for waiting, one in kept:
                 if one is not None:
@@ -113,7 +113,7 @@ class FobiThread:
         for waiting, one in kept:
             waiting.kept.set_result(one)
 
-    def _taken(self, waiting: _Waiting) -> FobiOutcome | None:
+    def _take(self, waiting: _Waiting) -> FobiOutcome | None:
         assert self._keeper is not None
         try:
             return self._keeper.take(waiting.got)

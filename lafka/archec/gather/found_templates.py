@@ -94,7 +94,7 @@ def _of_file(
         yield from passages(file.path, look)
         passing.proofs.read(file, is_whole=bool(look.entry.lines))
         if not look.entry.lines:
-            _tell_of_none(file, look, tell)
+            _report_no_template(file, look, tell)
         return
     reader = redif.read(look.source, file.path)
     draft = passing.draft(look)
@@ -105,7 +105,7 @@ def _of_file(
         if sighting := _sighting(file, last, passing, draft):
             yield sighting
     if last is None:
-        _tell_of_none(file, look, tell)
+        _report_no_template(file, look, tell)
     passing.end(draft, last, is_whole=reader.is_told_whole)
     is_whole = last is not None and not _is_cut(look, last)
     passing.proofs.read(file, is_whole=is_whole)
@@ -166,7 +166,7 @@ class Spool:
         self._database.close()
 
 
-def _tell_of_none(file: SourceFile, look: FileReading, tell: Tell) -> None:
+def _report_no_template(file: SourceFile, look: FileReading, tell: Tell) -> None:
     """Tell that no template is in *file*, unless the source has told that it is none."""
     if file.is_plain:
         sentence = "it is a page of HTML" if _is_page(look) else "no template is in it"

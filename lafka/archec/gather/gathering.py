@@ -31,13 +31,13 @@ _THREADS = 8
 _TELLS_SINCE = (5, 8)
 
 
-def _told_by_syncfs() -> bool:
+def _syncfs_reports_errors() -> bool:
     found = re.match(r"(\d+)\.(\d+)", os.uname().release)
     version = (int(found[1]), int(found[2])) if found else (0, 0)
     return os.uname().sysname == "Linux" and version >= _TELLS_SINCE
 
 
-_BY_SYNCFS = _told_by_syncfs()
+_BY_SYNCFS = _syncfs_reports_errors()
 
 
 def syncfs(fd: int) -> None:
@@ -171,7 +171,7 @@ class Gathering:
         tist = tists.checked(not_before)
         try:
             while True:
-                journal = _taken(store, tist, head)
+                journal = _new_journal(store, tist, head)
                 if journal:
                     break
                 if exactly:
@@ -199,7 +199,7 @@ class Gathering:
 
         ``StorageTrouble``, and then the group is undone.
         """
-        held, key = self._held(obi.line["md5"], obi.line["text_sha256"])
+        held, key = self._stored_content(obi.line["md5"], obi.line["text_sha256"])
         line = {**obi.line, "md5": key}
         place = self._place_of(line["id"])
         if held is None:
@@ -228,7 +228,7 @@ class Gathering:
     def _place_of(self, obi: str) -> str:
         return f"{self._folder}/{self._store.names.file_name(obi)}"
 
-    def _held(self, md5: str, text_sha256: str) -> tuple[Content | None, str]:
+    def _stored_content(self, md5: str, text_sha256: str) -> tuple[Content | None, str]:
         """The content with the same text that the store holds, and the key of this one."""
         of_store = self._held_now.get(md5)
         if of_store is None:
@@ -378,7 +378,7 @@ def held_values(held: Content) -> dict[str, Any]:
             "held": [held.tist, held.id], "text_sha256": held.text_sha256}  # fmt: skip
 
 
-def _taken(store: ObiStore, tist: int, head: Mapping[str, Any]) -> Journal | None:
+def _new_journal(store: ObiStore, tist: int, head: Mapping[str, Any]) -> Journal | None:
     """The new journal of *tist*; None where the tist is taken."""
     if os.path.lexists(store.folder(tist)) or store.journal(tist).exists():
         return None

@@ -61,7 +61,7 @@ def mend(store: ObiStore, database: str = "", copy: Path | None = None) -> Itera
             _put(path, data)
             yield MendedJournal(path=path, sentence=f"put back from {copy}")
             continue
-        told = _told(path)
+        told = _journal_bytes(path)
         found = salvaged(told, due)
         if found.is_whole and (not due or _is_due(found.lines, due)):
             _put(path, b"".join(found.lines))
@@ -129,7 +129,7 @@ def _copied(copy: Path, tist: int, due: set[str]) -> bytes:
     return b""
 
 
-def _told(path: Path) -> bytes:
+def _journal_bytes(path: Path) -> bytes:
     """The bytes of a journal, or of the copy that was set aside; empty where neither is there."""
     place = path if path.exists() else kept_aside(path)
     return place.read_bytes() if place.exists() else b""

@@ -71,7 +71,7 @@ def recover(
             journal = _dead(store, kind, tist, unlisted.run)
             if journal:
                 try:
-                    yield _ended(store, records, journal, tist, unlisted)
+                    yield _end(store, records, journal, tist, unlisted)
                 finally:
                     journal.close()
     except OSError as error:
@@ -86,7 +86,7 @@ def _dead(store: ObiStore, kind: Kind, tist: int, run: str | None) -> Journal | 
     return None
 
 
-def _ended(
+def _end(
     store: ObiStore, records: Records, journal: Journal, tist: int, unlisted: UnlistedFiles
 ) -> RecoveredGathering:
     torn = _cut_torn(journal, records.applied(tist))

@@ -272,12 +272,12 @@ class _ToldProblems:
         try:
             with self._path.open(encoding="utf-8") as lines:
                 for line in lines:
-                    yield _told(json.loads(line))
+                    yield _data_problem(json.loads(line))
         except OSError as error:
             raise StorageTrouble(self._path, error) from error
 
 
-def _told(values: Mapping[str, Any]) -> DataProblem:
+def _data_problem(values: Mapping[str, Any]) -> DataProblem:
     parts = [part for part in values["file"].split("/") if part != "RePEc"]
     archive = parts[0].lower() if len(parts) > 1 else ""
     return DataProblem(archive=archive, **values)

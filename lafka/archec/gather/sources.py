@@ -132,16 +132,16 @@ class RedifSource(ABC):
 
     def _odd(self, path: str, place: str, reason: str) -> SourceFile:
         """Report an entry that has the name of a file and is none."""
-        self._tell(path, "passed-over", reason)
+        self._report(path, "passed-over", reason)
         return SourceFile(
             path=path, place=place, modified=0, size=0, _read=lambda _: b"", is_plain=False
         )
 
     def _unreadable(self, path: str, place: str, reason: str) -> None:
         self.unread.add(place.partition("/")[0].lower())
-        self._tell(path, "unreadable", reason)
+        self._report(path, "unreadable", reason)
 
-    def _tell(self, path: str, code: str, reason: str) -> None:
+    def _report(self, path: str, code: str, reason: str) -> None:
         problem = Problem(file=printable(path), line=0, code=code, sentence=printable(reason))
         self.problems.append(problem)
 
@@ -196,7 +196,7 @@ class FolderSource(RedifSource):
                 if is_wanted:
                     yield from self._file(inside, path, place)
             elif kind is _EntryKind.FOLDER_LINK:
-                self._tell(path, "passed-over", str(kind))
+                self._report(path, "passed-over", str(kind))
             if kind is _EntryKind.FOLDER:
                 self._met(f"{place}/")
                 yield from self._below(inside + b"/")
@@ -351,7 +351,7 @@ class TarSource(RedifSource):
 
     def _torn(self, error: Exception) -> None:
         self._damaged = True
-        self._tell(self.path.name, "truncated", _reason(error))
+        self._report(self.path.name, "truncated", _reason(error))
 
     def _to_the_end(self) -> None:
         """Read what follows the last member, so that the compressor's checksum is looked at."""
@@ -369,7 +369,7 @@ class TarSource(RedifSource):
         if any(part.startswith(b".") and part != b".." for part in parts):
             return
         if b".." in parts:
-            self._tell(path, "passed-over", "its name leads out of the tarball")
+            self._report(path, "passed-over", "its name leads out of the tarball")
             return
         self._met(place if not member.isdir() else f"{place}/")
         if not parts or not _WANTED.fullmatch(parts[-1]):
@@ -378,7 +378,7 @@ class TarSource(RedifSource):
             yield self._odd(path, place, str(_EntryKind.OTHER))
         elif member.size > LONGEST_FILE:
             self.unread.add(place.partition("/")[0].lower())
-            self._tell(path, "passed-over", f"over {LONGEST_FILE} bytes")
+            self._report(path, "passed-over", f"over {LONGEST_FILE} bytes")
         else:
             yield self._plain(member, path, place)
 

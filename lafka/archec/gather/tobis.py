@@ -71,7 +71,7 @@ class SeenIndex:
             self.files.append(file)
         return len(self.files) << _PLACE_BITS | min(line, _LINE)
 
-    def told(self, place: int) -> str:
+    def kept_file(self, place: int) -> str:
         file, line = self.files[(place >> _PLACE_BITS) - 1], place & _LINE
         return f"{file}, line {line}"
 
@@ -248,7 +248,7 @@ class TobiRun:
             had.rows.append(sighting.row)
 
     def _duplicate(self, obi: str, file: str, line: int, place: int) -> None:
-        sentence = f"{obi} has another text in {self._seen.told(place)}, which is kept"
+        sentence = f"{obi} has another text in {self._seen.kept_file(place)}, which is kept"
         self._tell(Problem(file=file, line=line, code="duplicate-handle", sentence=sentence))
 
     def _pass(self, passage: UnchangedTobis) -> None:

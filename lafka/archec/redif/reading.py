@@ -179,43 +179,43 @@ class _Parsing:
         self.values = [value]
         self.numbers: Sequence[int] = (line,)
         self._line = line
-        self._tell_of_block(block, text)
+        self._report_block(block, text)
         if not self._read_plain(lines):
             self._read(lines)
         if not self.shape.in_order:
-            self._tell_of_order()
+            self._report_order()
 
-    def _tell(self, line: int, code: str, sentence: str) -> None:
+    def _report(self, line: int, code: str, sentence: str) -> None:
         self.codes[code] = self.codes.get(code, 0) + 1
         if len(self.found) < MOST_PROBLEMS:
             self.found.append(_Found(line, code, sentence))
 
-    def _tell_of_block(self, block: Block, text: str) -> None:
+    def _report_block(self, block: Block, text: str) -> None:
         if block.begun != "plain" or not block.whole or self.type not in TYPES:
-            self._tell_of_beginning(block, text)
+            self._report_beginning(block, text)
         if 0 in block.data or 0x1A in block.data:  # as numbers, looked for ten times as fast
-            self._tell_of_characters(text, _CONTROL, "control-character")
+            self._report_characters(text, _CONTROL, "control-character")
         if not text.isascii() and "\ufffd" in text:
-            self._tell_of_characters(text, _REPLACEMENT, "replacement-character")
+            self._report_characters(text, _REPLACEMENT, "replacement-character")
 
-    def _tell_of_beginning(self, block: Block, text: str) -> None:
+    def _report_beginning(self, block: Block, text: str) -> None:
         if block.begun == "glued":
-            self._tell(self._line, "glued-field", "no line end before Template-Type")
+            self._report(self._line, "glued-field", "no line end before Template-Type")
         elif block.begun == "meant":
-            self._tell(self._line, "misspelt-field", f"{_shown(text[:20].strip())!r}")
+            self._report(self._line, "misspelt-field", f"{_shown(text[:20].strip())!r}")
         if self.type not in TYPES:
-            self._tell(self._line, "unknown-type", f"{_shown(self.type) or 'nothing'} is no type")
+            self._report(self._line, "unknown-type", f"{_shown(self.type) or 'nothing'} is no type")
         if not block.whole:
-            self._tell(self._line, "too-long", f"over {LONGEST_TEMPLATE} bytes")
+            self._report(self._line, "too-long", f"over {LONGEST_TEMPLATE} bytes")
 
-    def _tell_of_characters(self, text: str, which: re.Pattern[str], code: str) -> None:
+    def _report_characters(self, text: str, which: re.Pattern[str], code: str) -> None:
         """One problem for all of them, at the first."""
         found = which.search(text)
         assert found
         line = self._line + len(lines_of(text[: found.start()])) - 1
         many = len(which.findall(text))
         times = f", {many} in the template" if many > 1 else ""
-        self._tell(line, code, f"U+{ord(found[0]):04X}{times}")
+        self._report(line, code, f"U+{ord(found[0]):04X}{times}")
 
     def _read_plain(self, lines: list[str]) -> bool:
         """Make a field of each line; False, and nothing done, where one is none or a blank."""
@@ -271,7 +271,7 @@ class _Parsing:
             if self._begins(name, line, number):
                 return name.name
         elif line[0] in "<>|=" and _CONFLICT.match(line):
-            self._tell(number, "conflict-marker", repr(_shown(line)))
+            self._report(number, "conflict-marker", repr(_shown(line)))
             return None
         if stripped := line.strip():
             self._more.append(stripped)
@@ -283,38 +283,38 @@ class _Parsing:
         shown = repr(_shown(line.partition(":")[0]))
         within = self.names[-1]
         if verdict is LineKind.SPACED:
-            self._tell(number, "spaced-field", f"blanks behind {known}")
+            self._report(number, "spaced-field", f"blanks behind {known}")
         elif verdict is LineKind.MISSPELT:
-            self._tell(number, "misspelt-field", f"{shown} for {known}")
+            self._report(number, "misspelt-field", f"{shown} for {known}")
         elif verdict is LineKind.FOREIGN:
-            self._tell(number, "unknown-field", f"{known} in a template of type {self.type}")
+            self._report(number, "unknown-field", f"{known} in a template of type {self.type}")
         elif verdict is LineKind.UNKNOWN:
             if within in PROSE:
-                self._tell(number, "unindented-line", f"{shown} within {within}")
+                self._report(number, "unindented-line", f"{shown} within {within}")
                 return False
-            self._tell(number, "unknown-field", shown)
+            self._report(number, "unknown-field", shown)
             # What follows a colon at once may well be the rest of a URL or a handle.
             return within not in JOINED or line[len(known) + 1 :][:1] in ("", " ", "\t", "\r")
         return verdict not in (LineKind.URL, LineKind.NONE)
 
-    def _tell_of_order(self) -> None:
+    def _report_order(self) -> None:
         for place, code, sentence in disorder(self.names):
             if code != "repeated-field" or self.values[place]:
-                self._tell(self.numbers[place], code, sentence)
+                self._report(self.numbers[place], code, sentence)
 
     def handle(self) -> Handle | None:
         """The handle of the template; None, and told, where it has none."""
         given = [place for place in self.shape.of("Handle") if self.values[place]]
         if not given:
             if self.type != _WITHOUT_HANDLE:
-                self._tell(self._line, "no-handle", "no Handle, or an empty one")
+                self._report(self._line, "no-handle", "no Handle, or an empty one")
             return None
         for other in given[1:]:
-            self._tell(self.numbers[other], "repeated-handle", _shown(self.values[other]))
+            self._report(self.numbers[other], "repeated-handle", _shown(self.values[other]))
         try:
             return handles.parse(self.values[given[0]])
         except BadHandle as error:
-            self._tell(self.numbers[given[0]], "bad-handle", str(error))
+            self._report(self.numbers[given[0]], "bad-handle", str(error))
             return None
 
     def look_at_files(self) -> None:
@@ -326,4 +326,4 @@ class _Parsing:
             try:
                 uris.file_uris(value)
             except BadUrl as error:
-                self._tell(self.numbers[cluster.url], "bad-uri", f"{_shown(value)!r}: {error}")
+                self._report(self.numbers[cluster.url], "bad-uri", f"{_shown(value)!r}: {error}")

@@ -162,7 +162,7 @@ class _Splitter:
             if len(self._window) > LONGEST_TEMPLATE + _CHUNK:
                 self._let_go()
         yield from self._up_to(len(self._window))
-        yield self._ended(self._window)
+        yield self._end_block(self._window)
 
     def _up_to(self, reach: int) -> Iterator[Block]:
         """The blocks whose successor begins before *reach*; the window begins behind them."""
@@ -171,14 +171,14 @@ class _Splitter:
         at, window = 0, self._window
         for end, start, begun in _starts(window, self._looked, reach, self._before):
             if start > at or not self._begun:
-                yield self._ended(window[at:end])
+                yield self._end_block(window[at:end])
                 if self._offset is not None:
                     self._offset += start - end
                 at, self._begun = start, begun
         self._window = window[at:]
         self._looked = reach - at
 
-    def _ended(self, data: bytes) -> Block:
+    def _end_block(self, data: bytes) -> Block:
         """The block that ends with *data*; the next one begins behind it."""
         offset, self._before = self._offset, b""
         if self._gone or len(data) > LONGEST_TEMPLATE:
@@ -188,7 +188,7 @@ class _Splitter:
         return Block(data, offset, self._begun)
 
     def _cut(self, data: bytes) -> Block:
-        """As ``_ended``, of a block that is too long."""
+        """As ``_end_block``, of a block that is too long."""
         offset = self._offset
         kept = (self._head + data if self._gone else data)[:LONGEST_TEMPLATE]
         cut_lines = self._gone_lines + line_ends(data) - line_ends(kept)

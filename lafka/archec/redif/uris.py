@@ -81,13 +81,13 @@ def normalise(url: str) -> str:
     # Dots that a bad escape kept apart, an escape that stayed for one in a segment that goes, a
     # host that IDNA reads anew: what one look gives may have more to do, or be no URL.
     for _ in range(_LOOKS_MAX):
-        before, url = url, _looked_at(url)
+        before, url = url, _checked_url(url)
         if is_normal(url) or (url == before and safe_url_string(url) == url):
             return url
     raise BadUrl("no normal form")
 
 
-def _looked_at(url: str) -> str:
+def _checked_url(url: str) -> str:
     url = url.strip()
     _check(url)
     try:

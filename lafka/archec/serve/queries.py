@@ -88,13 +88,13 @@ class ObiQuery:
         keys = dict(self._obi.versions)
         told = (
             {"e": event, "tist": tist}
-            | ({"md5": keys[tist], **self._told(tist)} if event != "deletion" else {})
+            | ({"md5": keys[tist], **self._journal_values(tist)} if event != "deletion" else {})
             | {"noted": tists.to_text(tist)}
             for tist, event in incidences(self._obi)
         )
         return [json.dumps(one) for one in told]
 
-    def _told(self, tist: int) -> dict[str, Any]:
+    def _journal_values(self, tist: int) -> dict[str, Any]:
         """Return what else the journal says of the version."""
         for _, line in read(self._store.journal(tist)):
             if line.get("id") == self._id and "md5" in line:
@@ -238,7 +238,7 @@ class StoreHoldings:
         facts = {"found": obi.found, "noted": obi.noted, "lost": lost, "deletions": obi.past}
         return History(
             id=obi.id,
-            versions=tuple(_told_versions(records, obi) if full else _versions(obi)),
+            versions=tuple(_described_versions(records, obi) if full else _versions(obi)),
             lost=lost,
             facts=facts if full else {},
         )
@@ -316,7 +316,7 @@ def _versions(obi: Obi) -> Iterator[Version]:
     return (Version(tist=tist) for tist, _ in obi.versions)
 
 
-def _told_versions(records: Records, obi: Obi) -> Iterator[Version]:
+def _described_versions(records: Records, obi: Obi) -> Iterator[Version]:
     """The versions with what is told of each."""
     events = dict(one for one in incidences(obi) if one[1] != "deletion")
     contents = records.contents(obi.kind, (key for _, key in obi.versions))

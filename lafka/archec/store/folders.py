@@ -238,7 +238,7 @@ class ObiStore:
 
         ``ArchiveBusy`` says who has it.
         """
-        return _taken(self.root / f"{kind}.lock")
+        return _acquired(self.root / f"{kind}.lock")
 
     @contextmanager
     def locked(self, kind: str) -> Iterator[None]:
@@ -250,7 +250,7 @@ class ObiStore:
             os.close(fd)
 
 
-def _taken(path: Path) -> int:
+def _acquired(path: Path) -> int:
     """The lock file *path*, locked, with the name of its holder in it."""
     try:
         fd = lock_file(path, os.O_RDWR | os.O_CREAT, wait=False)

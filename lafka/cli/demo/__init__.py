@@ -52,7 +52,7 @@ class DemoCommand(DescribedCommand, ScrapyCommand):
         self.exitcode = attempt("demo", lambda: act(args))
 
     def _papers(self, args: list[str]) -> None:
-        folder = self._begun(args)
+        folder = self._new_folder(args)
         listed, root = folder / "list.tsv", folder / "archive"
         with serving() as base:
             listed.write_text(list_of(base), "utf-8")
@@ -61,13 +61,13 @@ class DemoCommand(DescribedCommand, ScrapyCommand):
 
     def _archec(self, args: list[str]) -> None:
         try:
-            for line in Example(folder=self._begun(args)).told():
+            for line in Example(folder=self._new_folder(args)).steps():
                 print(line, flush=True)
         except ExampleFailed as error:
             raise BadArgument(str(error)) from None
 
     def _filesets(self, args: list[str]) -> None:
-        folder = self._begun(args)
+        folder = self._new_folder(args)
         listed, root = folder / "requests.jsonl", folder / "archive"
         with serving_platforms() as (urls, bases):
             listed.write_text("".join(f"{url}\n" for url in urls), "utf-8")
@@ -75,7 +75,7 @@ class DemoCommand(DescribedCommand, ScrapyCommand):
             self._crawl("fileset", listed, more)
         print(*account_of_filesets(Filesets(root), listed), sep="\n")
 
-    def _begun(self, args: list[str]) -> Path:
+    def _new_folder(self, args: list[str]) -> Path:
         """Return a new folder for the example."""
         check_args(args, 0)
         settle(self.settings, "demo")

@@ -97,7 +97,7 @@ class Example:
     def store(self) -> Path:
         return self.folder / "archive"
 
-    def told(self) -> Iterator[str]:
+    def steps(self) -> Iterator[str]:
         """Yield what is done, and what came of it; ``ExampleFailed``."""
         yield f"In {self.folder}:"
         pages: dict[str, DemoAnswer] = {}
@@ -110,7 +110,7 @@ class Example:
                 yield from self._run(first=number == 1)
         yield f"\nThe store, {self.store}: a folder a gathering, its tist reversed:\n"
         yield from self._tree()
-        yield from self._looked_at(base)
+        yield from self._inspected(base)
         yield from self._pulled()
         yield from self._reported()
 
@@ -131,7 +131,7 @@ class Example:
             yield from self._shown("futlis", "data/current", "-o", "list.tsv")
         yield from self._shown("crawl", "fobi", "-a", "due=all", "-a", "orphans=1")
 
-    def _looked_at(self, base: str) -> Iterator[str]:
+    def _inspected(self, base: str) -> Iterator[str]:
         yield f"\nHow {HANDLE} changed, and its file:\n"
         yield from self._shown("obi", HANDLE, "--versions")
         yield from self._shown("obi", f"{base}{_PLACES[1]}", "--versions")

@@ -152,13 +152,13 @@ class FilesetContents(Contents):
             return
         versions = dict(self.summary.versions)
         if what == MetadataKind.BEGIN:
-            versions[name] = self._begun(values, versions.get(name))
+            versions[name] = self._version(values, versions.get(name))
         else:
             versions[name] = self._changed(versions[name], values)
         opened = tuple(key for key, version in versions.items() if not version.complete)
         self.summary = replace(self.summary, versions=versions, open=opened)
 
-    def _begun(self, values: Mapping[str, Any], known: FilesetVersion | None) -> FilesetVersion:
+    def _version(self, values: Mapping[str, Any], known: FilesetVersion | None) -> FilesetVersion:
         urls = known.base_urls if known else ()
         splap = values.get("splap")
         return FilesetVersion(

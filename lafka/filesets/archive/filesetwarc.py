@@ -123,7 +123,7 @@ class FilesetGroup(RecordGroup):
         if head.chunked or head.transfer_codings or wanted.decoded:
             held = self._conversion(record, head, wanted)
         else:
-            held = _held(record, record.id, head.end, wanted)
+            held = _held_bytes(record, record.id, head.end, wanted)
         return held, self.place(record.id), False
 
     def place(self, record_id: str) -> RecordPlace | None:
@@ -189,10 +189,10 @@ class FilesetGroup(RecordGroup):
                 name="file",
             )
             self._planned(self.add_conversion(record, conversion), record)
-        return _held(record, record_id, 0, wanted)
+        return _held_bytes(record, record_id, 0, wanted)
 
 
-def _held(record: StoredRecord, record_id: str, at: int, wanted: FileAnswer) -> HeldBytes:
+def _held_bytes(record: StoredRecord, record_id: str, at: int, wanted: FileAnswer) -> HeldBytes:
     date = record.fields.first("WARC-Date")
     return HeldBytes(record_id=record_id, url=record.url, date=date, at=at, l=wanted.l)
 

@@ -74,7 +74,7 @@ def check_around(root: Path, items: Items) -> Iterator[FileProblem]:
 
 def _results(root: Path) -> Iterator[FileProblem]:
     """No acknowledged result without its files: each digest it names stands in a summary."""
-    held = _held(root / "fileset" / "suwaf")
+    held = _held_digests(root / "fileset" / "suwaf")
     for feed in sorted((root / "runs").glob("*.jsonl")):
         offset = 0
         try:
@@ -89,7 +89,7 @@ def _results(root: Path) -> Iterator[FileProblem]:
             offset += len(line)
 
 
-def _held(suwafs: Path) -> dict[str, set[str]]:
+def _held_digests(suwafs: Path) -> dict[str, set[str]]:
     """The digests that each fileset's summary names."""
     found: dict[str, set[str]] = {}
     for suwaf in suwafs.rglob("*.json"):
@@ -202,7 +202,7 @@ class _Fileset:
             yield problem(self._suwaf, "summary-differs", sentence)
 
     def _version(self, name: str, version: dict[str, Any], *, quick: bool) -> Iterator[FileProblem]:
-        looked = partial(self._looked_into, quick=quick)
+        looked = partial(self._troubles_of, quick=quick)
         files, found = version["files"], dict[str, _Trouble]()
         with ThreadPoolExecutor(os.cpu_count()) as threads:  # hashing lets others run meanwhile
             for troubles in threads.map(looked, _together(files)):
@@ -241,7 +241,7 @@ class _Fileset:
             return partial(self._items.stretch, item, name)
         return partial(stretch, self._warc)
 
-    def _looked_into(self, files: dict[str, dict[str, Any]], *, quick: bool) -> dict[str, _Trouble]:
+    def _troubles_of(self, files: dict[str, dict[str, Any]], *, quick: bool) -> dict[str, _Trouble]:
         """Return what is wrong with each of *files*: one, or members of one gzipped bundle."""
         try:
             missing = self._missing(next(iter(files.values())))

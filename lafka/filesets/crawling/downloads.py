@@ -244,7 +244,7 @@ class Download:
                 await way.aside(self.file.begin, DownloadProgress(url=want.url))
             left = way.tries if self.file.size > before else left - 1
             if left <= 0 or _is_final(came, sink):
-                return _given_up(came, want, sentence)
+                return _give_up(came, want, sentence)
             logger.info("%s: broken off at byte %d: %s", want.url, self.file.size, sentence)
         whole: Fetched = await way.aside(self._finished, want, way, None, None, status)
         return whole
@@ -299,7 +299,7 @@ def _is_final(came: RequestOutcome, sink: PartSink) -> bool:
     return refused and sink.step is DownloadStep.FAIL
 
 
-def _given_up(came: RequestOutcome, want: Fetch | FetchBundle, sentence: str) -> Fetched:
+def _give_up(came: RequestOutcome, want: Fetch | FetchBundle, sentence: str) -> Fetched:
     if framing := framing_trouble(came.error):
         return _failed(FileStatus.TRANSFER_ENCODING_ERROR, want, framing)
     return _failed(FileStatus.ERROR_PLATFORM_DOWNLOAD, want, sentence)

@@ -107,13 +107,13 @@ class Ingest:
                     told = await self._ingested()
                 except TargetTrouble as error:
                     told = self._untaken(str(error))
-                return await self._ended(told)
+                return await self._finish(told)
             except KeeperError as error:
                 logger.error("%s: nothing is stored: %s", self._request.base_url, error)
                 told = _plain(self._request, Status.DAMAGED, str(error))
             finally:
                 await self._let_go()
-        return self._told(told)
+        return self._as_json(told)
 
     # ---- Before anything is asked
 
@@ -197,7 +197,7 @@ class Ingest:
 
     async def _answered(self, want: Any) -> Any:
         if isinstance(want, Ask):
-            return await self._asked(want)
+            return await self._ask(want)
         if isinstance(want, Claim):
             return await self._claimed(want)
         if isinstance(want, Fetch | FetchBundle):
@@ -212,7 +212,7 @@ class Ingest:
             await self._target.set_aside()
         return None
 
-    async def _asked(self, want: Ask) -> Any:
+    async def _ask(self, want: Ask) -> Any:
         robots = self._shop.robots_everywhere or want.robots
         came = await self._get(self._wanted(want.url, want, want.max_bytes, robots=robots))
         if came.last is not None:
@@ -351,12 +351,12 @@ class Ingest:
 
     # ---- The end
 
-    async def _ended(self, told: IngestResult) -> dict[str, Any]:
+    async def _finish(self, told: IngestResult) -> dict[str, Any]:
         """Store *told* and what is left of the pages; the result with where its page stands."""
         if self._target is not None and told.hit and (trouble := await self._target.finish()):
             status = Status.ERROR_ARCHIVEORG_UPLOAD
             told = replace(told, status=status, error_message=trouble)
-        result = self._told(told)
+        result = self._as_json(told)
         if not self._pages or self._shop.dry:
             return result
         if self._store is None:
@@ -406,7 +406,7 @@ class Ingest:
         told = _plain(self._request, Status.ERROR_ARCHIVEORG_UPLOAD, message)
         return replace(told, item=self._item)
 
-    def _told(self, told: IngestResult) -> dict[str, Any]:
+    def _as_json(self, told: IngestResult) -> dict[str, Any]:
         message = self._shop.public(told.error_message or "") or None
         lafka = {**(told.lafka or {}), **self._account()}
         return replace(told, error_message=message, lafka=lafka).as_json()

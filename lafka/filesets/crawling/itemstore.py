@@ -121,7 +121,7 @@ class ItemStore:
             self._download = Download(part)
         else:
             try:
-                fetched = await self._shop.wire.aside(self._taken_up, want, part)
+                fetched = await self._shop.wire.aside(self._resume, want, part)
             except (ForeignItem, TargetTrouble) as error:
                 status = FileStatus.ERROR_ARCHIVEORG_UPLOAD
                 return Fetched(status=status, url=want.url, trouble=str(error))
@@ -139,7 +139,7 @@ class ItemStore:
             return False
         return is_small(want.file) and self._there.isdisjoint((part.final, *part.paths))
 
-    def _taken_up(self, want: Fetch | FetchBundle, part: PartFile) -> Fetched | None:
+    def _resume(self, want: Fetch | FetchBundle, part: PartFile) -> Fetched | None:
         """Have the part that the file is to come into; the file where it need not come."""
         if self._there is None:
             self.folder.make()

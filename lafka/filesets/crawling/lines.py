@@ -207,7 +207,7 @@ def line_of(value: bytes, types: frozenset[str]) -> RequestLine | None:
 
     Of one that is no request, ``said`` is what it says, empty where that names no type and URL.
     """
-    said = _said(value)
+    said = _object_in(value)
     if isinstance(kind := said.get("ingest_type"), str) and kind not in types:
         return None
     try:
@@ -217,7 +217,7 @@ def line_of(value: bytes, types: frozenset[str]) -> RequestLine | None:
         return RequestLine(number=0, trouble=str(error), said=said if has_key else {})
 
 
-def _said(value: bytes) -> dict[str, Any]:
+def _object_in(value: bytes) -> dict[str, Any]:
     """The object in *value*, of one that is too long its key alone; empty where there is none."""
     try:
         found = json.loads(value)

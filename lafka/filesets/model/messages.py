@@ -97,7 +97,7 @@ class IngestRequest:
         return cls(
             ingest_type=kind,
             base_url=base_url,
-            url=_asked(base_url),
+            url=_http_url(base_url),
             force_recrawl=value.get("force_recrawl") or False,
             latest=value.get("latest") or False,
             ingest_strategy=None if strategy is None else IngestStrategy(strategy),
@@ -126,7 +126,7 @@ def _check_types(value: dict[str, Any]) -> None:
         raise BadRequest(f"ingest_strategy is none of {', '.join(IngestStrategy)}")
 
 
-def _asked(base_url: str) -> str:
+def _http_url(base_url: str) -> str:
     """The http URL that *base_url* means; ``BadRequest``."""
     if len(base_url) > LONGEST_BASE_URL:
         raise BadRequest(f"base_url of over {LONGEST_BASE_URL} characters")
@@ -174,7 +174,7 @@ class LandingCapture:
             "terminal_status_code": resource.status,
             "terminal_sha1hex": meta.get("sha1hex"),
         }
-        return cls(hops=resource.hops, terminal=_told(terminal), **values)
+        return cls(hops=resource.hops, terminal=_without_empty(terminal), **values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +219,7 @@ class IngestResult:
             "manifest_truncated": self.manifest_truncated or None,
             "lafka": self.lafka,
         }
-        return _told(value)
+        return _without_empty(value)
 
     def _biblio(self) -> dict[str, Any] | None:
         biblio = self.landing.html_biblio
@@ -263,16 +263,16 @@ class IngestResult:
             "archiveorg_item_name": self.item.archiveorg_item_name
             if in_item and self.item
             else None,
-            "fileset_bundle": _told(bundle) or None,
-            "fileset_file": _told(file) or None,
+            "fileset_bundle": _without_empty(bundle) or None,
+            "fileset_file": _without_empty(file) or None,
             "extra": done.extra,
         }
 
 
-def _told(value: Mapping[str, Any]) -> dict[str, Any]:
+def _without_empty(value: Mapping[str, Any]) -> dict[str, Any]:
     """*value* without keys that say nothing, inner objects too."""
     found = {
-        key: _told(part) if isinstance(part, Mapping) and key != "request" else part
+        key: _without_empty(part) if isinstance(part, Mapping) and key != "request" else part
         for key, part in value.items()
     }
     return {key: part for key, part in found.items() if part not in (None, [], {})}

@@ -68,8 +68,8 @@ def fileset_row(result: Mapping[str, Any]) -> Row | None:
         "status": _text(result["status"]),
         **platform,
         "ingest_strategy": _text(result.get("ingest_strategy")),
-        "total_size": _whole(result.get("total_size"), _MOST_BIGINT),
-        "file_count": _whole(result.get("file_count"), _MOST_INT),
+        "total_size": _whole_number(result.get("total_size"), _MOST_BIGINT),
+        "file_count": _whole_number(result.get("file_count"), _MOST_INT),
         "archiveorg_item_name": _text(result.get("archiveorg_item_name")),
         "archiveorg_item_bundle_path": _text(
             _at(result, "fileset_bundle", "archiveorg_bundle_path")
@@ -110,7 +110,7 @@ def file_result_row(result: Mapping[str, Any]) -> Row:
         "status": _text(result["status"]),
         "terminal_url": None if url and len(url) > LONGEST_TERMINAL_URL else url,
         "terminal_dt": _dt(terminal.get("terminal_dt")),
-        "terminal_status_code": _whole(terminal.get("terminal_status_code"), _MOST_INT),
+        "terminal_status_code": _whole_number(terminal.get("terminal_status_code"), _MOST_INT),
         "terminal_sha1hex": _hex(terminal.get("terminal_sha1hex"), 40),
     }
 
@@ -127,7 +127,7 @@ def file_meta_rows(result: Mapping[str, Any]) -> Iterator[Row]:
             "sha1hex": sha1,
             "sha256hex": _hex(meta.get("sha256hex"), 64),
             "md5hex": _hex(meta.get("md5hex"), 32),
-            "size_bytes": _whole(meta.get("size_bytes"), _MOST_BIGINT),
+            "size_bytes": _whole_number(meta.get("size_bytes"), _MOST_BIGINT),
             "mimetype": _text(meta.get("mimetype")),
         }
 
@@ -147,8 +147,8 @@ def cdx_rows(result: Mapping[str, Any]) -> Iterator[Row]:
             "sha1hex": sha1,
             "mimetype": _text(cdx.get("mimetype")),
             "warc_path": path,
-            "warc_csize": _whole(cdx.get("warc_csize"), _MOST_BIGINT),
-            "warc_offset": _whole(cdx.get("warc_offset"), _MOST_BIGINT),
+            "warc_csize": _whole_number(cdx.get("warc_csize"), _MOST_BIGINT),
+            "warc_offset": _whole_number(cdx.get("warc_offset"), _MOST_BIGINT),
         }
 
 
@@ -205,7 +205,7 @@ def _text(value: Any) -> str | None:
     return _clean(value) or None if isinstance(value, str) else None
 
 
-def _whole(value: Any, most: int) -> int | None:
+def _whole_number(value: Any, most: int) -> int | None:
     return value if type(value) is int and 0 <= value <= most else None
 
 

@@ -86,7 +86,7 @@ class BundledStrategy(FilesetIngestStrategy):
         if opened.status is not None:
             message = opened.message
             return self._result(opened.status, opened.manifest, message=message, extra=extra)
-        return self._ended(opened.manifest, opened.message, extra=extra)
+        return self._failed_result(opened.manifest, opened.message, extra=extra)
 
     def _opened(self, item: FilesetPlatformItem, fetched: Fetched) -> _Opened:
         contents = fetched.contents
@@ -117,9 +117,9 @@ class BundledStrategy(FilesetIngestStrategy):
         members = opened.matched.members
         kept = kept_by((yield Keep(file=bundle, decoded=decoded, members=members)))
         if kept.status != FileStatus.SUCCESS:
-            return self._ended(_all(opened.manifest, FileStatus(kept.status)), kept.trouble)
+            return self._failed_result(_all(opened.manifest, FileStatus(kept.status)), kept.trouble)
         values = _bundle_values(bundle, fetched, kept)
-        return self._ended(opened.manifest, extra=_extra(item, opened.matched), **values)
+        return self._failed_result(opened.manifest, extra=_extra(item, opened.matched), **values)
 
     def _refused(
         self, item: FilesetPlatformItem, status: FileStatus, trouble: str
@@ -130,7 +130,7 @@ class BundledStrategy(FilesetIngestStrategy):
         manifest = _all(item.manifest, status)
         if not manifest:
             return self._result(status, manifest, message=message)
-        return self._ended(manifest, message)
+        return self._failed_result(manifest, message)
 
 
 def _others(item: FilesetPlatformItem) -> tuple[str, ...]:

@@ -215,7 +215,7 @@ class FilesetIngestStrategy:
             done.append(archived)
             ended = ended or archived.file.status in _ENDS_ALL
             room -= (archived.file.size or 0) if archived.file.is_held else 0
-        return self._told(done, held)
+        return self._result_of(done, held)
 
     def _archive(self, file: FilesetManifestFile, room: int) -> Generator[Want, Got, FileOutcome]:
         """Fetch *file* of at most *room* bytes, verify it, keep it; a mismatch is fetched again."""
@@ -236,7 +236,7 @@ class FilesetIngestStrategy:
                     terminal_dt=fetched.dt,
                 )
                 kept = kept_by((yield Keep(file=good, decoded=decoded)))
-                return _kept(good, fetched, kept)
+                return _outcome_of(good, fetched, kept)
         bad = replace(file, status=status, terminal_url=fetched.url, terminal_dt=fetched.dt)
         yield SetAside(file=bad)
         return FileOutcome(file=bad, trouble=f"{file.path!r}: {status}, twice", fetched=fetched)
@@ -250,14 +250,16 @@ class FilesetIngestStrategy:
         trouble = f"{file.path!r}: {fetched.trouble or status}"
         return FileOutcome(file=replace(file, status=status), trouble=trouble, fetched=fetched)
 
-    def _told(self, done: list[FileOutcome], held: HeldVersion | None) -> ArchiveStrategyResult:
+    def _result_of(
+        self, done: list[FileOutcome], held: HeldVersion | None
+    ) -> ArchiveStrategyResult:
         values: dict[str, Any] = {}
         if self.ingest_strategy.is_file and len(done) == 1 and done[0].file.is_held:
             values = self._file_values(done[0], held)
         if any((archived.file.extra or {}).get("unverified") for archived in done):
             values["extra"] = {"unverified": True}
         message = next((archived.trouble for archived in done if archived.trouble), "")
-        return self._ended(tuple(archived.file for archived in done), message, **values)
+        return self._failed_result(tuple(archived.file for archived in done), message, **values)
 
     def _file_values(self, archived: FileOutcome, held: HeldVersion | None) -> dict[str, Any]:
         """The ``file_*`` of the result for the one file that is held."""
@@ -282,7 +284,9 @@ class FilesetIngestStrategy:
             ingest_strategy=self.ingest_strategy, status=status, manifest=manifest, **values
         )
 
-    def _ended(self, manifest: Manifest, message: str = "", **values: Any) -> ArchiveStrategyResult:
+    def _failed_result(
+        self, manifest: Manifest, message: str = "", **values: Any
+    ) -> ArchiveStrategyResult:
         """The result of *manifest* as it became: the status of its first file that is not well."""
         told = tuple(file for file in manifest if not file.is_restricted)
         trouble = first_trouble(told)
@@ -297,7 +301,7 @@ class FilesetIngestStrategy:
         return self._result(Status.SUCCESS_FILE if is_file else Status.SUCCESS, manifest, **values)
 
 
-def _kept(good: FilesetManifestFile, fetched: Fetched, kept: Kept) -> FileOutcome:
+def _outcome_of(good: FilesetManifestFile, fetched: Fetched, kept: Kept) -> FileOutcome:
     if kept.status == FileStatus.SUCCESS:
         return FileOutcome(file=good, fetched=fetched, kept=kept)
     bad = replace(good, status=FileStatus(kept.status))

@@ -248,7 +248,7 @@ class Upload:
         """Send what the store has not; ``TargetTrouble``, ``OSError``, ``Stopped``."""
         client = self._target.client
         with self._target.troubles("upload"), self._path.open("rb") as file:
-            upload, have = self._begun()
+            upload, have = self._open_upload()
             parts = []
             for number, start in enumerate(range(0, size, self._part), 1):
                 if stopped():
@@ -276,7 +276,7 @@ class Upload:
             # Another worker's is there: what comes of it the caller sees.
             self._target.client.abort_multipart_upload(**self._at, UploadId=upload)
 
-    def _begun(self) -> tuple[str, dict[int, str]]:
+    def _open_upload(self) -> tuple[str, dict[int, str]]:
         """The upload's id, and the ETags of the parts that the store has of it, by number."""
         wanted = {**self._at, SHA256: self._sha256, "part": self._part}
         known: Any = None

@@ -70,7 +70,7 @@ class PostgresDatabase:
             with self._connection() as connection:
                 connection.execute(script)
         except self._psycopg.Error as error:
-            raise self._told(error) from error
+            raise self._meaning(error) from error
         finally:
             self.close()
 
@@ -83,9 +83,9 @@ class PostgresDatabase:
                     for part in _parts(table, rows):
                         cursor.execute(insert, part)
         except self._psycopg.Error as error:
-            raise self._told(error) from error
+            raise self._meaning(error) from error
 
-    def _told(self, error: psycopg.Error) -> Exception:
+    def _meaning(self, error: psycopg.Error) -> Exception:
         """Return what *error* means; the connection goes where it may be broken."""
         kinds = self._psycopg.errors
         sentence = " ".join(str(error).split())

@@ -45,7 +45,7 @@ class SqliteDatabase:
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = FULL")
         except sqlite3.Error as error:
-            raise self._told(error) from error
+            raise self._meaning(error) from error
         self.create()
 
     def create(self) -> None:
@@ -53,7 +53,7 @@ class SqliteDatabase:
         try:
             self._connection.executescript(script)
         except sqlite3.Error as error:
-            raise self._told(error) from error
+            raise self._meaning(error) from error
 
     def write(self, batch: Sequence[Tables]) -> None:
         try:
@@ -68,10 +68,10 @@ class SqliteDatabase:
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
             if isinstance(error, sqlite3.Error):
-                raise self._told(error) from error
+                raise self._meaning(error) from error
             raise
 
-    def _told(self, error: sqlite3.Error) -> Exception:
+    def _meaning(self, error: sqlite3.Error) -> Exception:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         sentence = f"{self.path}: {error}"
         if isinstance(error, sqlite3.IntegrityError | sqlite3.DataError | sqlite3.InterfaceError):

@@ -123,7 +123,7 @@ def papers(root: Path, scheme: Scheme, problem: Problem | None = None) -> Iterat
     Links are followed (docs/adr/0013). ``BadSuwaf``, ``BadPid`` where a file is no paper's.
     """
     base = f"{root}/suwaf/"
-    for name in names_below(f"{root}/suwaf", _told_lost(problem)):
+    for name in names_below(f"{root}/suwaf", _report_lost(problem)):
         if name.endswith(".json") and "/." not in name[len(base) - 1 :]:
             try:
                 yield _paper(name, name[len(base) : -5], root, scheme)
@@ -135,7 +135,7 @@ def papers(root: Path, scheme: Scheme, problem: Problem | None = None) -> Iterat
                 problem(error)
 
 
-def _told_lost(problem: Problem | None) -> Callable[[Path], object]:
+def _report_lost(problem: Problem | None) -> Callable[[Path], object]:
     def lost(link: Path) -> None:
         error = BadSuwaf(link, "a link that leads nowhere")
         if problem is None:
@@ -249,7 +249,7 @@ def outcomes(
     for number, feed in enumerate(feeds):
         for place, values in _lines(feed):
             if last.get(_key(values)) == number << _SHIFT | place:
-                yield _ended(feed.stem, values, root, scheme, problem)
+                yield _last_outcome(feed.stem, values, root, scheme, problem)
 
 
 def _lines(feed: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -272,13 +272,13 @@ def _key(values: Mapping[str, Any]) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()
 
 
-def _ended(
+def _last_outcome(
     run: str, values: dict[str, Any], root: Path, scheme: Scheme, problem: Problem | None
 ) -> LastOutcome:
     futs = tuple(map(FeedFut.of_json, values.get("futs") or ()))
     if not futs and values["outcome"] == Outcome.FUT:
         try:
-            futs = _held(scheme.pid(values["pid"]), values["futli"], root)
+            futs = _held_futs(scheme.pid(values["pid"]), values["futli"], root)
         except (LafkaError, KeeperError) as error:
             if problem is None:
                 raise
@@ -299,7 +299,7 @@ def _ended(
     )
 
 
-def _held(pid: Pid, futli: str, root: Path) -> tuple[FeedFut, ...]:
+def _held_futs(pid: Pid, futli: str, root: Path) -> tuple[FeedFut, ...]:
     """The fut that the archive has of *futli*; none where its paper is gone."""
     suwaf = Suwaf.load(Path(os.fspath(root), "suwaf", f"{pid.path}.json"), pid)
     found = [*LATEST.of(suwaf.futlis.get(futli, {}))] if suwaf else []

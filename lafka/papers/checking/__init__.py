@@ -128,16 +128,16 @@ class Verifier:
                 waiting.append(pool.submit(_verify_batch, self.root, names, quick))
                 self.papers_read += len(names)
                 if len(waiting) > 2 * max(_THREADS, self._workers):
-                    yield from self._taken(waiting.popleft())
+                    yield from self._take(waiting.popleft())
             while waiting:
-                yield from self._taken(waiting.popleft())
+                yield from self._take(waiting.popleft())
         finally:
             if pool is not None:
                 pool.shutdown(cancel_futures=True)
 
-    def _taken(self, batch: Future[tuple[list[FileProblem], int]]) -> list[FileProblem]:
+    def _take(self, batch: Future[tuple[list[FileProblem], int]]) -> list[FileProblem]:
         problems, count = batch.result()
-        self._passed(count)
+        self._count(count)
         return problems
 
     def _batches(self) -> Iterator[_Batch]:
@@ -156,14 +156,14 @@ class Verifier:
             suwaf=self._suwaf(name),
             scheme=self._scheme,
             pool=self._pool,
-            progress=self._passed,
+            progress=self._count,
         )
         try:
             yield from check.quick() if quick else check.full()
         except OSError as error:
             yield problem(error.filename or check.warc, "unreadable", error.strerror or str(error))
 
-    def _passed(self, count: int) -> None:
+    def _count(self, count: int) -> None:
         self.bytes_read += count
         if self._progress is not None:
             self._progress(self.bytes_read)

@@ -140,9 +140,9 @@ class FutReaders(ThreadedChildren):
         assert payload is not None
         with Files() as files:
             data = b"".join(fut_in(files.stored(answer), payload))
-        return self._seen(titles, data)
+        return self._inspect(titles, data)
 
-    def _seen(self, titles: tuple[str, ...], data: bytes) -> str:
+    def _inspect(self, titles: tuple[str, ...], data: bytes) -> str:
         if monotonic() < self._resting_until:
             return ""
         try:

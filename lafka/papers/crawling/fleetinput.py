@@ -167,7 +167,7 @@ class FleetInput(GroupMember):
             self._stumbled.add(number)
             self._begun.discard(number)
 
-    def told(self, lines: bytes) -> None:
+    def on_outcomes(self, lines: bytes) -> None:
         """Send the outcomes in *lines*; in the feed's thread."""
         for text in lines.splitlines():
             values = json.loads(text)

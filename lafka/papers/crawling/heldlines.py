@@ -67,20 +67,20 @@ class HeldLines:
             for number, line in enumerate(lines):
                 if not number % LOOKS_AFTER:
                     stops = self._stops()
-                if stops or not self._taken(line):
+                if stops or not self._is_taken(line):
                     yield line
         except BadList:
             self._count_out()
             raise
         self._count_out()
 
-    def _taken(self, line: Line) -> bool:
+    def _is_taken(self, line: Line) -> bool:
         futli = line.futli
         if futli is None or line.outcome:
             return False
         if self._excludes and self._excludes.match(futli.pid):
             return False
-        found = self._held(futli, line.since or self._since)
+        found = self._held_fut(futli, line.since or self._since)
         if found is None:
             return False
         self._on_held([line])
@@ -95,7 +95,7 @@ class HeldLines:
             self._count_out()
         return True
 
-    def _held(self, futli: Futli, since: datetime | None) -> Fut | None:
+    def _held_fut(self, futli: Futli, since: datetime | None) -> Fut | None:
         try:
             return self._archive.held(futli, since)
         except (KeeperError, OSError):

@@ -51,7 +51,8 @@ def read(page: Page) -> PageReading:
         reason = "a viewer without a PDF" if found.kind == "viewer" else found.reason
         candidates, kind = finders.look(page, found)
         if verdict is Outcome.SPLAP_ONLY and _says_none(page, kind, candidates):
-            verdict, reason = Outcome.NOT_FOUND, f"the page says so, with status 200: {_said(page)}"
+            verdict = Outcome.NOT_FOUND
+            reason = f"the page says so, with status 200: {_quoted_title(page)}"
         titles = finders.titles_of(page, kind)
         return PageReading(
             candidates=candidates, verdict=verdict, reason=reason, kind=kind, titles=titles
@@ -73,7 +74,7 @@ def _says_none(page: Page, kind: str, candidates: Sequence[Candidate]) -> bool:
     return not any(candidate.promising for candidate in candidates)
 
 
-def _said(page: Page) -> str:
+def _quoted_title(page: Page) -> str:
     return printable(repr(page.title.strip()[:80]))
 
 

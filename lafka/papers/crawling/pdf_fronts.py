@@ -23,10 +23,10 @@ PIECES = 400
 
 def serve() -> None:
     """Look into futs until standard input ends. Runs in the child."""
-    children.serve({"fut": _looked}, memory=MEMORY)
+    children.serve({"fut": _answer}, memory=MEMORY)
 
 
-def _looked(question: dict[str, Any], data: bytes) -> str:
+def _answer(question: dict[str, Any], data: bytes) -> str:
     with suppress(Exception):  # a PDF that cannot be read says nothing
         return evidence(front_of(data), question["titles"])
     return ""

@@ -192,7 +192,7 @@ class RunSummary:
             "feed": str(self.feed),
         }
 
-    def told(self) -> Iterator[str]:
+    def summary_lines(self) -> Iterator[str]:
         """The lines for people."""
         lines = counted(self.lines if self.total is None else self.total, "line")
         of = "" if self.total is None else f"{self.lines:,} of "

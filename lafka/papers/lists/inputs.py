@@ -29,7 +29,7 @@ class Input(Protocol):
     def stumbled(self, number: int) -> None:
         """Note that the callback of the line *number* raised: the next run asks for it again."""
 
-    def told(self, lines: bytes) -> None:
+    def on_outcomes(self, lines: bytes) -> None:
         """Take whole lines of the outcome feed that are on the disk; in the feed's thread."""
 
     def report_fields(self) -> dict[str, Any]:
@@ -80,4 +80,4 @@ class FileInput:
     def _pass(self, *_: object, **__: object) -> None:
         """Do nothing: the outcome feed is all, and whoever reads the list closes it."""
 
-    stumbled = told = stop = close = _pass
+    stumbled = on_outcomes = stop = close = _pass

@@ -94,10 +94,10 @@ def _records(raw_lines: Iterable[_RawLine], rows: ColumnRows) -> Iterator[_RawLi
     coming = iter(raw_lines)
     ahead: deque[_RawLine] = deque()
     while first := ahead.popleft() if ahead else next(coming, None):
-        yield _whole(first, rows, ahead, coming)
+        yield _whole_record(first, rows, ahead, coming)
 
 
-def _whole(
+def _whole_record(
     first: _RawLine, rows: ColumnRows, ahead: deque[_RawLine], coming: Iterator[_RawLine]
 ) -> _RawLine:
     """Return the record that begins with *first*; what is read beyond it is *ahead*."""

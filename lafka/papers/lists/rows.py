@@ -448,8 +448,8 @@ def columns_of(
     if is_short := _is_short(lines):
         lines = [["", *lines[0]], *lines[1:]]
     first = [name.strip().lower() for name in lines[0]]
-    named_pid = _given(pid, first) or _named(first, PID_NAMES, _PID_WORD)
-    named_url = _given(url, first) or _named(first, URL_NAMES, _URL_WORD)
+    named_pid = _named_column(pid, first) or _named(first, PID_NAMES, _PID_WORD)
+    named_url = _named_column(url, first) or _named(first, URL_NAMES, _URL_WORD)
     if not named_url and (pid or "doi" in first) and not _is_link(" ".join(first)):
         named_url = [at for at, name in enumerate(first) if name == "doi"]
     is_one = named_pid == named_url != [] and first[named_pid[0]] != "doi"
@@ -522,7 +522,7 @@ def _names(columns: Columns, header: Sequence[str], width: int) -> tuple[str, ..
     return tuple(names)
 
 
-def _given(text: str, first: list[str]) -> list[int]:
+def _named_column(text: str, first: list[str]) -> list[int]:
     if not text:
         return []
     if text.isascii() and text.isdigit() and 0 < int(text) <= len(first):

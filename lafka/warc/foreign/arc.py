@@ -153,7 +153,7 @@ class ArcScan(RecordScan):
         found = header, line
         if stream.lacks(end):
             return self._take_torn(at, found, begin)
-        whole = self._made(at, found, begin, header.length, len(self._line_ends(end)))
+        whole = self._record_at(at, found, begin, header.length, len(self._line_ends(end)))
         return self._in_order(at, body, whole) or self._off(at, body, whole)
 
     def _in_order(self, at: int, body: int, whole: ArcRecord) -> Taken | None:
@@ -189,7 +189,7 @@ class ArcScan(RecordScan):
     def _take_torn(self, at: int, found: tuple[ArcHeader, bytes], begin: bytes) -> Taken:
         body = at + len(found[1])
         end = body + found[0].length
-        fitted = self._fitted(at, body, self._fit(body), self._made(at, found, begin, 0))
+        fitted = self._fitted(at, body, self._fit(body), self._record_at(at, found, begin, 0))
         if fitted:
             return fitted
         inside = self._record_in(body, end)
@@ -257,7 +257,7 @@ class ArcScan(RecordScan):
         """The record with the length that it has: what follows begins at *after*."""
         at, body, end = places
         self._say("arc-length", at, length=whole.arc.length, next=self._stream.place(after)[0])
-        made = self._made(at, (whole.arc, whole.header), whole.begin, end - body, after - end)
+        made = self._record_at(at, (whole.arc, whole.header), whole.begin, end - body, after - end)
         made.torn = False
         return made
 
@@ -288,7 +288,7 @@ class ArcScan(RecordScan):
         if " " in header.url:
             self._say("bad-uri", at, name="URL", value=header.url)
 
-    def _made(
+    def _record_at(
         self, at: int, found: tuple[ArcHeader, bytes], begin: bytes, length: int, trailer: int = 0
     ) -> ArcRecord:
         header, line = found
@@ -300,7 +300,7 @@ class ArcScan(RecordScan):
     def _salvaged(
         self, at: int, found: tuple[ArcHeader, bytes], begin: bytes, length: int
     ) -> ArcRecord | None:
-        return self._made(at, found, begin, length) if self._salvage else None
+        return self._record_at(at, found, begin, length) if self._salvage else None
 
     def _seek(self, at: int) -> int | None:
         at += len(self._line_ends(at))

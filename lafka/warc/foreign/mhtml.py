@@ -36,33 +36,33 @@ class MhtmlVolume(ForeignVolume):
     """
 
     def entries(self) -> Iterator[Listing]:
-        for part in parts(self._whole):
+        for part in parts(self._source):
             if isinstance(part, MimePart):
                 yield part.offset, partial(self._record, part)
             else:
                 self._report("bad-part", part[0], reason=part[1])
 
     @property
-    def _whole(self) -> Source:
+    def _source(self) -> Source:
         return self.stretch(0, self.size)
 
     @cached_property
     def _message(self) -> Fields:
         """The header of the message."""
         try:
-            return Fields.parse(head(self._whole, 0, self.size)[0])
+            return Fields.parse(head(self._source, 0, self.size)[0])
         except BadValue:
             return Fields()
 
     @cached_property
     def _ends(self) -> dict[int, int]:
         """The ends of the parts by their beginnings: found once, for it takes the whole file."""
-        found = parts(self._whole)
+        found = parts(self._source)
         return {p.offset: p.body + p.length for p in found if isinstance(p, MimePart)}
 
     def at(self, offset: int, inner: int = 0) -> StoredRecord:
         end = None if inner else self._ends.get(offset)
-        part = None if end is None else part_at(self._whole, offset, end)
+        part = None if end is None else part_at(self._source, offset, end)
         record = self._record(part) if part else None
         if record is None:
             raise BadWarc(self.path, "no record begins here", offset)
@@ -75,7 +75,7 @@ class MhtmlVolume(ForeignVolume):
             content: Source = (
                 self.stretch(part.body, part.length)
                 if literal
-                else spooled(decoded(self._whole, part), DECODED_MAX)
+                else spooled(decoded(self._source, part), DECODED_MAX)
             )
         except BadValue as error:
             self._report("bad-part", part.offset, reason=str(error))

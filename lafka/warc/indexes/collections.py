@@ -356,7 +356,7 @@ class Collection:
         found = next(tied, None)
         if found is not None or _TIED in record.fields:
             return found
-        return next((other for other in self._near(record) if _asked(other, record)), None)
+        return next((other for other in self._near(record) if _is_request_of(other, record)), None)
 
     def redirects(self, record: StoredRecord) -> Iterator[StoredRecord]:
         """The answers that *record* redirects to, one after the other, each the nearest in time.
@@ -420,7 +420,7 @@ def _are_tied(one: StoredRecord, other: StoredRecord) -> bool:
     return not names.isdisjoint(others)
 
 
-def _asked(request: StoredRecord, answer: StoredRecord) -> bool:
+def _is_request_of(request: StoredRecord, answer: StoredRecord) -> bool:
     """Return whether *request*, tied to nothing, is of the URL and the time of *answer*."""
     return (
         request.type == "request"

@@ -295,13 +295,13 @@ class InflatedText:
     """
 
     def __init__(self, packed: Text) -> None:
-        self._texts = _ended(members(iter(lambda: packed.read(_BLOCK), b""), _BLOCK))
+        self._texts = _with_line_ends(members(iter(lambda: packed.read(_BLOCK), b""), _BLOCK))
 
     def read(self, size: int) -> bytes:  # noqa: ARG002  what is at hand, not over 64 KiB
         return next(self._texts, b"")
 
 
-def _ended(members: Iterable[tuple[bytes, bool]]) -> Iterator[bytes]:
+def _with_line_ends(members: Iterable[tuple[bytes, bool]]) -> Iterator[bytes]:
     last = b"\n"
     for text, is_over in members:
         last = text[-1:] or last

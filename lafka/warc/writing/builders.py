@@ -174,7 +174,7 @@ class Builder:
             for record, (offset, end) in zip(group, itertools.pairwise(ends), strict=True)
         ]
         if self._indexes:
-            self._tell_indexes(file, places)
+            self._add_to_indexes(file, places)
         return places
 
     def _completed(
@@ -229,7 +229,7 @@ class Builder:
             fields=fields, block=record.block, version=version, algorithm=record.algorithm
         )
 
-    def _tell_indexes(self, file: Draft, places: Sequence[Place]) -> None:
+    def _add_to_indexes(self, file: Draft, places: Sequence[Place]) -> None:
         with Volume(file.path, fd=file.out.fd) as volume:
             for place in places:
                 record = volume.at(place.offset)
@@ -320,7 +320,7 @@ class Builder:
         file.info_id, file.begin = record.id, places[-1]
         if self._indexes:
             place = Place(path=file.path, offset=0, length=file.begin, id=record.id)
-            self._tell_indexes(file, [place])
+            self._add_to_indexes(file, [place])
 
     def roll(self) -> None:
         """Finish the file that is written now; the next group begins another."""

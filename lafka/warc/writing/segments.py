@@ -69,7 +69,7 @@ def _written(builder: Builder, record: Record, most: int) -> Iterator[Place]:
         else:
             made = _continuation(record, first, number, block, builder.ids)
         if is_last:
-            made = _ended(made, record)
+            made = _last_segment(made, record)
         yield from builder.append(_digested(made), concurrent=False)
         start, number = start + length, number + 1
 
@@ -109,7 +109,7 @@ def _continuation(
     )  # fmt: skip
 
 
-def _ended(segment: Record, record: Record) -> Record:
+def _last_segment(segment: Record, record: Record) -> Record:
     """*segment* as the last one: it tells the length of all, and whether that was cut."""
     fields = segment.fields.copy()
     fields.set(_TOTAL, str(record.block_length))

@@ -76,7 +76,7 @@ def test_a_machine_that_begins_no_child_is_not_asked_for_each_fut(readers, monke
     monkeypatch.setattr(captures, "monotonic", lambda: now[0])
     for now[0] in (5.0, 30.0, 64.0, 65.0, 66.0):
         with suppress(MachineTrouble):
-            assert readers._seen((TITLE,), PAPER) == ""
+            assert readers._inspect((TITLE,), PAPER) == ""
     assert asked == [5.0, 65.0]
 
 
@@ -92,7 +92,7 @@ OTHER, SUPPLEMENT = Origin(found_by="a", label="other"), Origin(found_by="a", la
         (SUPPLEMENT, "title", "supplement"), (Origin(), "slides", ""),
     ],
 )  # fmt: skip
-def test_a_label_follows_from_what_was_seen(origin, inside, label):
+def test_a_label_follows_from_what_was_inspect(origin, inside, label):
     looked = origin.looked_into(inside)
     assert (looked.label, looked.inside) == (label, inside)
     assert Origin.of_json(looked.as_json()) == looked

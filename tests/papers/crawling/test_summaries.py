@@ -40,7 +40,7 @@ def of(root: Path, heard: FeedTally | None = None, **values: Any) -> RunSummary:
 
 
 def test_lines_are_told_by_group_with_shares(tmp_path: Path) -> None:
-    told = [*of(tmp_path, outcomes={"fut": 3, "dns": 1, "gone": 4}).told()]
+    told = [*of(tmp_path, outcomes={"fut": 3, "dns": 1, "gone": 4}).summary_lines()]
     assert told[1:7] == [
         "  held              3  37.5%  fut 3",
         "  page only         0   0.0%",
@@ -54,7 +54,7 @@ def test_lines_are_told_by_group_with_shares(tmp_path: Path) -> None:
 def test_one_is_no_plural(tmp_path: Path) -> None:
     one = {"path": "/list.tsv", "lines": 1}
     futs = {"new": 1, "held": 0, "bytes": 0, "labelled": 0}
-    told = [*of(tmp_path, outcomes={"fut": 1}, list=one, futs=futs, requests=1).told()]
+    told = [*of(tmp_path, outcomes={"fut": 1}, list=one, futs=futs, requests=1).summary_lines()]
     assert told[0].startswith("1 of 1 line in ")
     assert any(line.startswith("1 new fut, 0 held before") for line in told)
     assert any(line.endswith("; 1 request, 1.0 a new fut") for line in told)
@@ -183,7 +183,7 @@ def test_it_stays_within_some_twenty_lines_whatever_came(tmp_path: Path) -> None
         heard.add(item(outcome, f"https://h{number}.example.org/"))
     before(tmp_path, "20261120T000000000000Z-h-1", [item("fut", "https://h.example.org/")])
     summary = of(tmp_path, heard, outcomes=dict.fromkeys(map(str, Outcome), 1), done=False)
-    told = [*summary.told()]
+    told = [*summary.summary_lines()]
     assert 15 <= len(told) <= 24
     assert not any("\n" in line for line in told)
 
@@ -191,7 +191,7 @@ def test_it_stays_within_some_twenty_lines_whatever_came(tmp_path: Path) -> None
 def test_hosts_of_a_list_cannot_drive_a_terminal(tmp_path: Path) -> None:
     heard = FeedTally()
     heard.add(item("timeout", "https://h\x1b[2J.example.org/"))
-    assert "\x1b" not in "".join(of(tmp_path, heard).told())
+    assert "\x1b" not in "".join(of(tmp_path, heard).summary_lines())
 
 
 @pytest.mark.parametrize(
@@ -206,5 +206,5 @@ def test_times_and_sizes_read_well(
     seconds: float, size: int, words: tuple[str, str], tmp_path: Path
 ) -> None:
     futs = {"new": 1, "held": 0, "bytes": size}
-    told = "\n".join(of(tmp_path, seconds=seconds, futs=futs).told())
+    told = "\n".join(of(tmp_path, seconds=seconds, futs=futs).summary_lines())
     assert all(word in told for word in words)
