@@ -15,7 +15,7 @@ from lafka.errors import BadWarc, TornWarc
 from lafka.papers.archive.contents import PaperContents, PaperScanner, answer_in, paper_ids
 from lafka.storage.keeping.contents import chained
 from lafka.warc.format.fields import Fields
-from lafka.warc.format.records import Record, start, uuid_urn
+from lafka.warc.format.records import IDENTICAL_PAYLOAD, Record, start, uuid_urn
 from lafka.warc.reading.framing import begins_record
 from lafka.warc.reading.volumes import Volume
 from tests.stores import FUTLI, KINDS, PID, START, Store, answer, cuts, page, pdf, redirect
@@ -63,6 +63,23 @@ def test_a_capture_without_futli_is_of_what_it_asked_first(tmp_path: Path) -> No
         bare: FUTLI,
         other: "http://other.example/",
     }
+
+
+def test_a_revisit_is_of_the_fut_that_it_states_else_of_the_one_that_it_refers_to(
+    tmp_path: Path,
+) -> None:
+    warc = tmp_path / "x.warc"
+    append_info(warc)
+    second = [append(warc, "response", answer(pdf(n))) for n in (1, 2)][1]
+    stated = (digest(pdf(1)), "sha1:" + "2" * 32, digest(b"nowhere"), digest(pdf(1)))
+    for of, target in zip(stated, (second, second, uuid_urn(), ""), strict=True):
+        fields = {"WARC_Refers_To": target} if target else {}
+        append(
+            warc, "revisit", b"", WARC_Profile=IDENTICAL_PAYLOAD, WARC_Payload_Digest=of, **fields
+        )
+    futs = [digest(pdf(1)), digest(pdf(2))]
+    digests = [visit.digest for visit in scanned(warc).visits]
+    assert digests == [*futs, *futs, digest(b"nowhere"), futs[0]]
 
 
 @pytest.mark.parametrize("again", [False, True])
