@@ -53,7 +53,7 @@ CATCHES: dict[str, tuple[str, ...]] = {
         "lafka.storage.children:started 1",
         "lafka.papers.crawling.captures:PageReaders._ask 1",
     ),
-    "pipelines.py _taken_up": ("lafka.pipelines:PaperWarcPipeline._recover 1",),
+    "pipelines.py _await_recovery": ("lafka.pipelines:PaperWarcPipeline._recover 1",),
     "pipelines.py process_item": ("lafka.pipelines:PaperWarcPipeline._storing 2",),
     "runs/feed.py _work": ("lafka.runs.feed:write_all 1",),
     "runs/reporting.py spider_opened": ("lafka.runs.reporting:close_killed 1",),
@@ -64,7 +64,7 @@ LATE = {
 }
 """When all is stored: the trouble is told, and the run has ended before."""
 BY_OTHERS = {
-    "papers/crawling/pdf_fronts.py _looked": "tests/papers/crawling/test_insides.py",
+    "papers/crawling/pdf_fronts.py _answer": "tests/papers/crawling/test_insides.py",
     "papers/crawling/pages.py read_first": "tests/papers/crawling/test_pages.py",
     "papers/crawling/pages.py read": "tests/papers/crawling/test_pages.py",
     "politeness/feeder.py _storage": "tests/papers/lists/test_feeder.py",
@@ -98,10 +98,10 @@ BY_OTHERS = {
     "spiders/fobi_arguments.py _ids": "before a crawl: a bad list",
     "spiders/fobi_arguments.py _guard_of": "a page that cannot be read is no guard's",
     "capture/pulled.py __exit__": "the gateway's socket, no file",
-    "capture/pulled.py _asked": "the gateway's socket, no file",
+    "capture/pulled.py _answer_at": "the gateway's socket, no file",
     "capture/pulled.py _body": "the gateway's socket; what a spool raises passes",
     "capture/recording.py _take": "the sink is told, and the file's ingest with it",
-    "papers/crawling/heldlines.py _held": "the line is left to who looks again, and tells",
+    "papers/crawling/heldlines.py _held_fut": "the line is left to who looks again, and tells",
     "papers/crawling/summaries.py lost": "losses are not known then: nothing is said of them",
     "runs/reports.py merge_runs": "no crawl: `lafka merge` ends with what the disk says",
     "runs/reports.py last_of_list": "a report of another run that cannot be read is passed over",

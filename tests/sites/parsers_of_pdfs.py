@@ -19,7 +19,7 @@ def troubled(question: dict[str, Any], data: bytes) -> str:
         bytearray(pdf_fronts.MEMORY if title == "/fill" else 0)
     except MemoryError:
         return ""
-    return pdf_fronts._looked(question, data)
+    return pdf_fronts._answer(question, data)
 
 
 def serve() -> None:

@@ -219,7 +219,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from scrapy.utils.defer import deferred_from_coro
 from lafka.storage.steps import LongStep
-from lafka.storage.threads import Keeping, Room, Threads, run_aside
+from lafka.storage.threads import AsyncKeeper, ByteBudget, Threads, run_aside
 import threading
 
 threads = Threads("lafka-test", 2)
@@ -244,7 +244,7 @@ def steps(whats):
     return whats
 
 async def kept(loop):
-    keeping, room = Keeping(), Room(1)
+    keeping, room = AsyncKeeper(), ByteBudget(1)
     with room.holding(1):
         waiting = room.wait()
         call, commit = keeping.call(threading.current_thread), keeping.commit("a", steps, "kept")
@@ -335,7 +335,7 @@ def test_what_comes_together_wakes_the_loop_once(
 ) -> None:
     told: list[int] = []
     tell = AsyncKeeper._notify
-    monkeypatch.setattr(AsyncKeeper, "_tell", lambda *of: told.append(len(of[1])) or tell(*of))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(AsyncKeeper, "_notify", lambda *of: told.append(len(of[1])) or tell(*of))  # type: ignore[func-returns-value]
 
     async def ask() -> None:
         await asyncio.gather(*(keeping.call(int) for _ in range(100)))
