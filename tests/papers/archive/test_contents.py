@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from lafka.errors import BadWarc, TornWarc
 from lafka.papers.archive.contents import PaperContents, PaperScanner, answer_in, paper_ids
+from lafka.papers.origins import Origin
 from lafka.storage.keeping.contents import chained
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import IDENTICAL_PAYLOAD, Record, start, uuid_urn
@@ -80,6 +81,19 @@ def test_a_revisit_is_of_the_fut_that_it_states_else_of_the_one_that_it_refers_t
     futs = [digest(pdf(1)), digest(pdf(2))]
     digests = [visit.digest for visit in scanned(warc).visits]
     assert digests == [*futs, *futs, digest(b"nowhere"), futs[0]]
+
+
+def test_a_metadata_record_says_what_the_fut_before_it_is(tmp_path: Path) -> None:
+    warc = tmp_path / "x.warc"
+    told, other = append_info(warc), append_info(warc)
+    said = Origin(label="other", inside="cv")
+    for info, of in ((told, told), (other, told)):  # the second is of no fut that goes before
+        append(warc, "response", answer(pdf()), WARC_Warcinfo_ID=info)
+        append(
+            warc, "metadata", said.metadata(), WARC_Warcinfo_ID=of,
+            Content_Type="application/warc-fields",
+        )  # fmt: skip
+    assert [visit.info.origin for visit in scanned(warc).visits] == [said, Origin()]
 
 
 @pytest.mark.parametrize("again", [False, True])
