@@ -28,7 +28,7 @@ from starlette.responses import Response
 
 from lafka.errors import BadArgument, NotHeld
 from lafka.papers import Pid, package
-from lafka.warc.converting.packing import PackingInput, stream
+from lafka.warc.converting.packing import Piece, stream
 from lafka.web import answers
 from lafka.web.answers import Stretch, sent
 from lafka.web.site import Site
@@ -81,7 +81,7 @@ class _Made:
     etag: str
 
     @classmethod
-    def of(cls, made: list[PackingInput], title: str) -> _Made:
+    def of(cls, made: list[Piece], title: str) -> _Made:
         file = TemporaryFile(prefix="lafka-wacz-")  # noqa: SIM115  kept for the next range
         try:
             stream(made, file, package(title))

@@ -23,7 +23,7 @@ from lafka.index import tables
 from lafka.papers import Archive, Excludes, Fut, Pid, Suwaf, pieces
 from lafka.storage.folders import opened_below
 from lafka.warc import Volume
-from lafka.warc.converting.packing import PackingInput
+from lafka.warc.converting.packing import Piece
 from lafka.warc.indexes.sqlite import SqliteIndex
 
 LIFETIME = 3600
@@ -235,7 +235,7 @@ class Site:
         finally:
             os.close(fd)
 
-    def piece(self, pid: Pid) -> list[PackingInput]:
+    def piece(self, pid: Pid) -> list[Piece]:
         """Return what is packed of *pid*; ``NotHeld``, ``BadSuwaf``, ``ShortWarc``."""
         os.close(self.warc(pid, self.suwaf(pid).end))
         return list(pieces(self.archive, [pid]))

@@ -9,14 +9,14 @@ from urllib.parse import quote
 import lafka
 from lafka.papers.archive.archives import Archive
 from lafka.pids import Pid
-from lafka.warc.converting.packing import Package, PackingInput
+from lafka.warc.converting.packing import Package, Piece
 from lafka.warc.indexes.base import Entry
 
 _NAME_MAX = 200  # bytes of a name, with its suffix well below what disks take
 _PAGES = ("text/html", "application/xhtml+xml")
 
 
-def pieces(archive: Archive, pids: Iterable[str | Pid]) -> Iterator[PackingInput]:
+def pieces(archive: Archive, pids: Iterable[str | Pid]) -> Iterator[Piece]:
     """Yield what is packed of each of *pids*: its WARC up to where its suwaf knows it good.
 
     ``BadPid``, ``NotHeld``, ``BadSuwaf``; ``ShortWarc`` where the WARC is shorter than that.
@@ -29,7 +29,7 @@ def pieces(archive: Archive, pids: Iterable[str | Pid]) -> Iterator[PackingInput
         futs = (fut for times in suwaf.futlis.values() for fut in times.values())
         starts = frozenset(fut.s for fut in futs if not fut.label)
         title = _titles(pid, starts)
-        yield PackingInput(path=path, name=name_of(pid), length=suwaf.end, title=title)
+        yield Piece(path=path, name=name_of(pid), length=suwaf.end, title=title)
 
 
 def name_of(pid: Pid) -> str:

@@ -58,7 +58,7 @@ def _rfc3339(date: WarcDate) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PackingInput:
+class Piece:
     """A WARC to be packed under the *name* that no other has: its first *length* bytes, or all.
 
     *title* is asked of each capture what it is called as a page to begin with: nothing if it is
@@ -82,7 +82,7 @@ class Package:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PackingResult:
+class Packed:
     """The account of a packing: WARCs, the entries of their index, pages."""
 
     warcs: int
@@ -90,9 +90,7 @@ class PackingResult:
     pages: int
 
 
-def pack(
-    pieces: Iterable[PackingInput], into: Path | str, package: Package | None = None
-) -> PackingResult:
+def pack(pieces: Iterable[Piece], into: Path | str, package: Package | None = None) -> Packed:
     """Write the new file *into*; ``FileExistsError`` where there is one, then as :func:`stream`.
 
     There is no file where anything is raised.
@@ -103,12 +101,12 @@ def pack(
 
 
 def stream(
-    pieces: Iterable[PackingInput],
+    pieces: Iterable[Piece],
     out: Sink,
     package: Package | None = None,
     *,
     folder: Path | None = None,
-) -> PackingResult:
+) -> Packed:
     """Write a WACZ of *pieces* to *out*, which need not seek; memory is constant.
 
     Longer indexes are sorted in *folder*, None for the temporary one. ``BadValue`` for two pieces
@@ -158,7 +156,7 @@ class _Writer:
 
     # ---- WARCs
 
-    def add(self, piece: PackingInput) -> None:
+    def add(self, piece: Piece) -> None:
         """Index *piece* while the one before it is copied."""
         if piece.name in self._names:
             raise BadValue(f"{piece.name}: two WARCs would have this name")
@@ -178,11 +176,11 @@ class _Writer:
         if copying is not None:
             copying.result()
 
-    def _copy(self, piece: PackingInput, file: IO[bytes], size: int) -> None:
+    def _copy(self, piece: Piece, file: IO[bytes], size: int) -> None:
         with file:
             self._member(f"archive/{piece.name}", _first(file, size, piece), size)
 
-    def _read(self, piece: PackingInput, fd: int, size: int) -> None:
+    def _read(self, piece: Piece, fd: int, size: int) -> None:
         """Index the records of *piece* and note its pages."""
         with WarcVolume(piece.path, fd=fd, part=(0, size)) as volume:
             for record in volume.records(CAPTURES):
@@ -206,7 +204,7 @@ class _Writer:
 
     # ---- What tells of them
 
-    def finish(self) -> PackingResult:
+    def finish(self) -> Packed:
         if not self._names:
             raise BadValue("no WARC is to be packed")
         self._copied()
@@ -224,7 +222,7 @@ class _Writer:
         self._member("datapackage-digest.json", iter([_json_text(digest)]))
         self._zip.close()
         counted = {name: self._count[name] for name in ("entries", "pages")}
-        return PackingResult(warcs=len(self._names), **counted)
+        return Packed(warcs=len(self._names), **counted)
 
     def _zipnum(self) -> None:
         """The index in gzip members of :data:`BLOCK_LINES` lines, and where each begins."""
@@ -269,7 +267,7 @@ class _Writer:
         self._resources.append(resource)
 
 
-def _first(file: IO[bytes], size: int, piece: PackingInput) -> Iterator[bytes]:
+def _first(file: IO[bytes], size: int, piece: Piece) -> Iterator[bytes]:
     """The first *size* bytes of *file*; ``TornWarc`` where it has fewer."""
     left = size
     while left:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lafka.warc import Volume, attach
 from lafka.warc.converting import packing
-from lafka.warc.converting.packing import Package, PackingInput, pack, stream
+from lafka.warc.converting.packing import Package, Piece, pack, stream
 from lafka.warc.errors import BadValue, TornWarc
 from lafka.warc.foreign.wacz import WaczVolume
 from lafka.warc.indexes.base import Entry
@@ -50,14 +50,12 @@ def read(path: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> list[PackingInput]:
+def two(tmp_path: Path) -> list[Piece]:
     paths = [warc(tmp_path / "a.warc", b"one", b"two"), warc(tmp_path / "b.warc", b"three")]
-    return [PackingInput(path=path, name=path.name, title=every_answer) for path in paths]
+    return [Piece(path=path, name=path.name, title=every_answer) for path in paths]
 
 
-def test_what_is_packed_is_read_back_record_by_record(
-    two: list[PackingInput], tmp_path: Path
-) -> None:
+def test_what_is_packed_is_read_back_record_by_record(two: list[Piece], tmp_path: Path) -> None:
     packed = pack(two, tmp_path / "x.wacz", Package(title="Two"))
     assert (packed.warcs, packed.entries, packed.pages) == (2, 3, 3)
     with Volume(tmp_path / "x.wacz") as volume:
@@ -70,7 +68,7 @@ def test_what_is_packed_is_read_back_record_by_record(
         assert members[f"archive/{piece.name}"] == piece.path.read_bytes()
 
 
-def test_the_index_leads_to_records_in_their_warcs(two: list[PackingInput], tmp_path: Path) -> None:
+def test_the_index_leads_to_records_in_their_warcs(two: list[Piece], tmp_path: Path) -> None:
     pack(two, tmp_path / "x.wacz")
     (tmp_path / "index.cdxj").write_bytes(read(tmp_path / "x.wacz")["indexes/index.cdx"])
     with attach(tmp_path / "index.cdxj") as index:
@@ -81,7 +79,7 @@ def test_the_index_leads_to_records_in_their_warcs(two: list[PackingInput], tmp_
             assert volume.at(entry.offset or 0).url == url
 
 
-def test_pages_and_package_say_what_is_there(two: list[PackingInput], tmp_path: Path) -> None:
+def test_pages_and_package_say_what_is_there(two: list[Piece], tmp_path: Path) -> None:
     pack(two, tmp_path / "x.wacz", Package(title="Two", description="Both", software="tests"))
     members = read(tmp_path / "x.wacz")
     head, *pages = [json.loads(line) for line in members["pages/pages.jsonl"].splitlines()]
@@ -99,7 +97,7 @@ def test_pages_and_package_say_what_is_there(two: list[PackingInput], tmp_path: 
     assert listed == members.keys() - {"datapackage.json", "datapackage-digest.json"}
 
 
-def test_a_stream_gets_the_bytes_that_a_file_gets(two: list[PackingInput], tmp_path: Path) -> None:
+def test_a_stream_gets_the_bytes_that_a_file_gets(two: list[Piece], tmp_path: Path) -> None:
     pack(two, tmp_path / "x.wacz")
     pack(two, tmp_path / "y.wacz")
     out = Stream()
@@ -112,14 +110,14 @@ def test_a_piece_ends_where_it_is_said_to(tmp_path: Path) -> None:
     whole = path.stat().st_size
     with path.open("ab") as file:
         file.write(captures.response(b"later", "http://x.example/later"))
-    pack([PackingInput(path=path, name="a.warc", length=whole)], tmp_path / "x.wacz")
+    pack([Piece(path=path, name="a.warc", length=whole)], tmp_path / "x.wacz")
     members = read(tmp_path / "x.wacz")
     assert len(members["archive/a.warc"]) == whole
     assert b"later" not in members["indexes/index.cdx"]
 
 
 def test_a_long_index_is_a_zipnum(
-    two: list[PackingInput], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    two: list[Piece], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pack(two, tmp_path / "plain.wacz")
     monkeypatch.setattr(packing, "PLAIN_INDEX_MAX", 100)
@@ -143,9 +141,9 @@ def test_a_long_index_is_a_zipnum(
 
 def test_what_cannot_be_packed_leaves_no_file(tmp_path: Path) -> None:
     path = warc(tmp_path / "a.warc", b"one")
-    twice = [PackingInput(path=path, name="a.warc")] * 2
-    short = [PackingInput(path=path, name="a.warc", length=path.stat().st_size + 1)]
-    gone = [PackingInput(path=tmp_path / "gone.warc", name="gone.warc")]
+    twice = [Piece(path=path, name="a.warc")] * 2
+    short = [Piece(path=path, name="a.warc", length=path.stat().st_size + 1)]
+    gone = [Piece(path=tmp_path / "gone.warc", name="gone.warc")]
     for pieces, error in (([], BadValue), (twice, BadValue), (short, TornWarc), (gone, OSError)):
         with pytest.raises(error):
             pack(pieces, tmp_path / "x.wacz")
@@ -156,13 +154,13 @@ def test_a_stream_that_breaks_off_gets_no_directory(tmp_path: Path) -> None:
     path = warc(tmp_path / "a.warc", b"one")
     out = Stream()
     with pytest.raises(TornWarc):
-        stream([PackingInput(path=path, name="a", length=path.stat().st_size + 1)], out)
+        stream([Piece(path=path, name="a", length=path.stat().st_size + 1)], out)
     assert b"PK\x05\x06" not in out.data
     with pytest.raises(zipfile.BadZipFile):
         zipfile.ZipFile(io.BytesIO(out.data))
 
 
-def test_a_file_that_is_there_is_kept(two: list[PackingInput], tmp_path: Path) -> None:
+def test_a_file_that_is_there_is_kept(two: list[Piece], tmp_path: Path) -> None:
     (tmp_path / "x.wacz").write_bytes(b"mine")
     with pytest.raises(FileExistsError):
         pack(two, tmp_path / "x.wacz")
@@ -176,6 +174,6 @@ def test_titles_of_any_script_are_one_line_each(
     folder = tmp_path_factory.mktemp("titles")
     path = warc(folder / "a.warc", *[b"x"] * len(names))
     titles = iter(names)
-    pack([PackingInput(path=path, name="a.warc", title=lambda _: next(titles))], folder / "x.wacz")
+    pack([Piece(path=path, name="a.warc", title=lambda _: next(titles))], folder / "x.wacz")
     lines = read(folder / "x.wacz")["pages/pages.jsonl"].decode("ascii").split("\n")
     assert [json.loads(line).get("title") for line in lines[1:-1]] == names
