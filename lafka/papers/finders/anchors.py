@@ -23,6 +23,8 @@ from lafka.papers.finders.rules import Score, Words
 _SIZE = re.compile(r"\d\s*(?:[kmKM][bB]|[KMКМ][БB]|k[oi]b?|Mo|[kKM]i?[Bb]ytes?)\b", re.IGNORECASE)
 _URL_TEXT = re.compile(r"(?:https?://|www\.)\S+$", re.IGNORECASE)
 _STOP = re.compile(r"[.!?;:]\s|\n\s*\n")
+_PREPRINT = re.compile(r"^(https?://[\w.]{0,20}arxiv\.org)/abs/([\w./-]+)$", re.IGNORECASE)
+_BY_PREPRINT = f"{REWRITE}preprint"
 _SCHEME_LESS = re.compile(r"\s*www\.", re.IGNORECASE)
 _URLS = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 # The number of a paper in its series, and of an issue, which is no paper.
@@ -64,7 +66,7 @@ _OF_PAPER = frozenset({"says-version", "says-full-text", "says-cjk-full-text"})
 _RUNNING = (("running-text", weights.RUNNING_TEXT),)
 _SECTION_TAGS = frozenset({"nav", "footer", "figure", "menu"})
 _UNSCORED = ("unscored",)
-_RESOLVERS = frozenset({"doi.org", "dx.doi.org", "hdl.handle.net"})
+_RESOLVERS = frozenset({"doi.org", "dx.doi.org", "hdl.handle.net", "linkinghub.elsevier.com"})
 _HOMES = frozenset({"/", "/index.html", "/index.php"})
 _NEVER = frozenset(weights.NEVER_HOSTS)
 
@@ -80,9 +82,15 @@ def anchors(page: Page) -> Iterator[Candidate]:
     """Every ``<a>`` with an http address, and buttons and options that hold one."""
     scorer = Scorer(page)
     found = [*_links(page, scorer)]
-    listed = told_apart(page, [(c, e) for c, e in found if c.reasons != _UNSCORED])
+    files = {e.place: made for c, e in found if (made := _of_preprint(page, scorer, c, e))}
+    told = [(files.get(e.place, c), e) for c, e in found if c.reasons != _UNSCORED]
+    listed = told_apart(page, told)
     for candidate, element in found:
-        candidate = listed.get(element.place, candidate)
+        preprint = files.get(element.place)
+        if preprint is None:
+            candidate = listed.get(element.place, candidate)
+        else:
+            yield listed.get(element.place, preprint)
         yield candidate
         href = element.get("href")
         broken = page.base_is_elsewhere or _SCHEME_LESS.match(href) is not None
@@ -124,6 +132,18 @@ def _candidate(element: Element, url: str, found_by: str, score: Score) -> Candi
         place=element.place,
         reasons=tuple(score.reasons),
     )
+
+
+def _of_preprint(
+    page: Page, scorer: Scorer, candidate: Candidate, element: Element
+) -> Candidate | None:
+    """Return the file of the preprint that a link leads to the page of, judged as if the link
+    led to the file; None of any other link, and on the preprint server itself.
+    """
+    if "arxiv.org/abs/" not in candidate.url or page.site == "arxiv.org":
+        return None
+    made = _PREPRINT.sub(r"\1/pdf/\2", candidate.url)
+    return None if made == candidate.url else scorer.candidate(element, made, _BY_PREPRINT)
 
 
 def _meant(page: Page, href: str, candidate: Candidate) -> Iterator[Candidate]:

@@ -58,6 +58,8 @@ _NAMED_COST = {"names-other": weights.NAMES_OTHER, "names-another": weights.NAME
 _NAMED = frozenset(_NAMED_COST)
 _WHOLE = frozenset({"says-full-text", "names-whole"})
 _CHAPTER = frozenset({"says-chapter", "names-chapter"})
+_ELSEWHERE = frozenset({"other-site", "ends-in-pdf"})
+_PAPERS_BUTTON = frozenset({"says-pdf", "says-full-text"})
 _DIGITS = re.compile(r"\d+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _VERSION = re.compile(r"/v\d{1,3}\.pdf(?:$|\?)", re.IGNORECASE)  # a paper's earlier version
@@ -199,6 +201,8 @@ def _with_only_file(found: Sequence[Candidate], kind: PageKind) -> list[Candidat
     the file needs a sign of its own.
     """
     files = [c for c in found if _is_file(c)]
+    if any(_is_told_elsewhere(c) for c in found):
+        return [*found]
     if kind is PageKind.PAPER and not files:
         unnamed = [_unnamed(c) for c in found]
         files = [c for c in unnamed if _is_file(c)]
@@ -218,6 +222,17 @@ def _with_only_file(found: Sequence[Candidate], kind: PageKind) -> list[Candidat
         for c in found
     ]
     return sorted(made, key=lambda c: (c.found_by != CITATION_PDF_URL, -c.score, c.place))
+
+
+def _is_told_elsewhere(candidate: Candidate) -> bool:
+    """Return whether a button gives a PDF of another site: a page's own file is not its only one
+    then, whatever else it is.
+    """
+    reasons = candidate.reasons
+    if not _ELSEWHERE.issubset(reasons) or _PAPERS_BUTTON.isdisjoint(reasons):
+        return False
+    against = (signs.NO_FILE | signs.NEIGHBOURS) - {"other-site"}
+    return candidate.score >= weights.LONE and against.isdisjoint(reasons)
 
 
 def _unnamed(candidate: Candidate) -> Candidate:

@@ -18,6 +18,7 @@ _NOT_WORD = re.compile(r"[\W_]+")
 _WORDS = re.compile(r"[^\W_]+")
 _ENDED = re.compile(r"$|[\W_]|v\d")  # what may follow a DOI: nothing of its name, or a version
 MAX_VIEW = 3  # segments behind an identifier: /_article/-char/en, /titles-of-papers/view
+MIN_LETTERS = 8  # of a title in writing without blanks
 MIN_WORDS = 4  # of a title that files are named for: fewer are a person's name, or a site's
 MIN_TITLE = 6  # characters of a title that is looked for inside a text
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -180,16 +181,25 @@ class Identity:
         return sum(word in name for word in self.title_words)
 
 
-def _title_words(titles: Iterable[str]) -> Iterator[str]:
-    """The words of a title that a file may be named for: long ones, and none that all have."""
+def _title_words(titles: Iterable[str], host: str) -> Iterator[str]:
+    """The words of a title that a file may be named for: long ones, none that all have, and none
+    of the *host*, which is named for whose site it is.
+    """
     for title in titles:
         found = _WORDS.findall(title.lower())
         words = [w for w in found if len(w) >= 5 and w.isalpha() and len(found) >= MIN_WORDS]
-        yield from (w for w in words if w not in _GENERIC_WORDS)
+        yield from (w for w in words if w not in _GENERIC_WORDS and w not in host)
 
 
 def _spelled(title: str) -> str:
     return " ".join(_WORDS.findall(title.lower()))
+
+
+def _is_spelled(title: str) -> bool:
+    """Return whether *title* is more than a word, which other texts have as well; writing without
+    blanks has titles of one.
+    """
+    return " " in title or (title[:1] >= "\u3040" and len(title) >= MIN_LETTERS)
 
 
 def _goes_on(text: str, start: str) -> bool:
@@ -234,9 +244,9 @@ def identify(
         slots=_path_slots(path),
         queries=tuple((n, v) for n, v in parse_qsl(query[:2048]) if _is_id(n, v)),
         titles=tuple(t for t in keys if len(t) >= 12),
-        spelled=tuple({t: None for title in titles if " " in (t := _spelled(title))}),
+        spelled=tuple({t: None for title in titles if _is_spelled(t := _spelled(title))}),
         initials=frozenset(c for t in keys for c in (t[:1], "\u201c", '"', "\u00ab")),
-        title_words=frozenset(_title_words(titles)),
+        title_words=frozenset(_title_words(titles, urls.host(url))),
         words=frozenset(word for title in titles for word in _WORDS.findall(title.lower())),
     )
 

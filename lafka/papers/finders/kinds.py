@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 
@@ -110,6 +111,8 @@ _BY_HEADING = {
     PageKind.HOME: (
         r"^(?:curriculum vit(?:ae|æ)|c\.?v\.?|vita|lebenslauf|curr[íi]culo?)"
         r"(?: (?:of|von|de)\b.*)?$"
+        r"|['’]s (?:\w+ )?(?:web|home) ?(?:page|site)$"
+        r"|^(?:personal|academic) (?:web|home) ?(?:page|site)\b"
     ),
     PageKind.POST: (
         r"^(?:\w+ ){0,2}(?:conference|congress|meeting|workshop|symposium|assembly)"
@@ -176,6 +179,9 @@ _HOME = re.compile(
 _ABSTRACT = re.compile(
     r"\babstract\b|zusammenfassung|résumé|resumen|resumo|аннотация|riassunto", re.I
 )
+_BEFORE_ABSTRACT = re.compile(
+    r"\b(abstract|zusammenfassung|résumé|resumen|resumo|аннотация|riassunto) ?[:.–—]", re.I
+)
 # What rules for authors ask of an abstract: "at most 200 words".
 _WORD_LIMIT = re.compile(
     r"(?:abstr[ae][ck]?t|résumé|resum[eo]|öz\b|аннотаци|реферат|zusammenfassung|samenvatting"
@@ -206,6 +212,8 @@ MAX_HEADING = 7  # words of a heading that names a kind; longer ones are titles
 MAX_TITLES = 4
 MIN_TITLE_WORDS = 4  # of a title that no meta gives: a site's name has fewer
 MAX_VERSIONS = 3
+MIN_ABSTRACTS = 2  # under one word: a list of papers
+WORDS_OF_COURSE = 1000  # of a page, for each word of a course beyond the first
 _NO_FILE = (signs.NO_FILE | signs.NEIGHBOURS) - {"other-site"}
 _BUTTONS = signs.ASKED | {"says-version", "says-cjk-full-text", "says-cjk-download"}
 _OF_ADDRESS = frozenset({"own-number", "own-address"})
@@ -263,7 +271,9 @@ def _heading(page: Page) -> str:
     said = [text for e in page.every("h1") if (text := text_of(e.node))]
     title = key(page.title) if len(said) > 1 else ""
     titles = (t for t in said if len(t.split()) >= MIN_TITLE_WORDS and key(t) in title)
-    return next(titles, said[0] if said else "")
+    first = key(PARTS_OF_TITLE.split(page.title)[0])
+    named = next((t for t in said if key(t) == first), "") if title else ""
+    return next(titles, named or (said[0] if said else ""))
 
 
 def _gives_a_file(page: Page, candidates: Sequence[Candidate]) -> bool:
@@ -330,9 +340,11 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
         return PageKind.LIST
     if _WORD_LIMIT.search(page.visible):
         return PageKind.SUBMISSION
-    if len({word.lower() for word in _COURSE.findall(page.visible)}) > 1:
+    if _is_of_course(page):
         return PageKind.POST
-    if _HOME.fullmatch(address):
+    if _has_many_abstracts(page):
+        return PageKind.LIST
+    if _HOME.fullmatch(address) and not _is_of_project(page):
         return PageKind.HOME
     found = ((kind, pattern.search(address)) for kind, pattern in _ADDRESSES)
     named, said = next(((kind, said) for kind, said in found if said), (None, None))
@@ -340,6 +352,32 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
     if named is PageKind.POST and said and series and series.start() > said.start():
         return None  # the news that a series has a new paper: the paper's own page
     return None if named and _ABSTRACT.search(page.visible) else named
+
+
+def _is_of_project(page: Page) -> bool:
+    """Return whether a site's first page is that of one paper: under a title, it has one heading
+    for an abstract.
+    """
+    said = [text_of(e.node) for e in page.every("h1", "h2", "h3", "h4")]
+    titles = [*said[:2], page.title]
+    has_title = any(len(text.split()) >= MIN_TITLE_WORDS for text in titles)
+    return has_title and sum(_ABSTRACT.fullmatch(text) is not None for text in said) == 1
+
+
+def _is_of_course(page: Page) -> bool:
+    """Return whether *page* speaks of a course as courses' pages do: an essay of some thousand
+    words may have two of their words as well.
+    """
+    said = {word.lower() for word in _COURSE.findall(page.visible)}
+    return len(said) > 1 + page.visible.count(" ") // WORDS_OF_COURSE
+
+
+def _has_many_abstracts(page: Page) -> bool:
+    """Return whether *page* has several abstracts under one word: one paper's, in several
+    languages, have each a word of its own.
+    """
+    said = Counter(word.lower() for word in _BEFORE_ABSTRACT.findall(page.visible))
+    return max(said.values(), default=0) >= MIN_ABSTRACTS
 
 
 def _headings(page: Page, heading: str, kind: PageKind) -> list[str]:

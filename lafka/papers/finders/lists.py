@@ -10,6 +10,7 @@ PDF.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -21,11 +22,12 @@ from parsel import Selector
 
 from lafka.papers.candidates import Candidate
 from lafka.papers.finders import signs, urls, weights
-from lafka.papers.finders.identity import identify
+from lafka.papers.finders.identity import Identity, identify
 from lafka.papers.finders.pages import Element, Page, text_of
 
 ONE_OF_MANY = "one-of-many"
 """The reason of a file that stands in a list of papers, and is another paper's."""
+PAIR = 2  # entries of a list whose titles one knows
 MAX_ROW = 400  # characters read of one row
 MAX_DEPTH = 12  # elements around a file that are looked at for the entry it stands in
 MAX_SUBJECT = 60  # characters before what is said of a text, for the word of it
@@ -35,6 +37,7 @@ _ROWS = frozenset({"tr", "li", "dd", "dt", "p", "article", "h2", "h3", "h4", "h5
 _WORD = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff]{3}|[\u0e00-\u0e7f]{5}|[\uac00-\ud7af]{2,}|[^\W\d_]{3,}"
 )
+_TITLES = ("h1", "h2", "h3", "h4", "h5", "h6")
 _GOES_ON = frozenset(":–—")
 _BREAKS = frozenset({"br", "hr"})
 _SIGNS = frozenset(
@@ -160,13 +163,13 @@ def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[i
     files = [
         (c, e) for c, e in map(_unnamed, found) if c.score > 0 and not _SIGNS.isdisjoint(c.reasons)
     ]
-    if len(files) < weights.LISTED or page.meta(*_PAPER_METAS):
+    if len(files) < (1 if page.titles else weights.LISTED) or page.meta(*_PAPER_METAS):
         return {}
-    rows = [*_rows(files)]
+    rows = [*_rows(files, PAIR if page.titles else weights.LISTED)]
     own = {e.place: c for c, e in _in_own_row(page, rows)}
     listed = [(c, e) for c, e, row in rows if e.place in own or _has_a_title(c, e, row)]
     if len({urls.twin_key(c.url) for c, _ in listed}) < weights.LISTED:
-        return {}
+        return {e.place: _other(c) for c, e in listed if e.place not in own} | own if own else {}
     if all(page.identity.is_named_in(urls.path_and_query(c.url)) for c, _ in listed):
         return {}  # versions of one paper
     if not own:
@@ -238,9 +241,24 @@ def _by_title(
     """
     given = identify(page.url, titles=page.titles)
     held = [(c, e, row) for c, e, row in rows if given.beside_title(row) is not None]
+    if not held and page.titles:
+        return _under_title(page, given, rows)
     ended = [(c, e) for c, e, row in held if not _goes_on(row, page.titles)]
     found = ended or [(c, e) for c, e, _ in held]
     return found if len({_block(e.node) for _, e in found}) == 1 else []
+
+
+def _under_title(
+    page: Page, given: Identity, rows: list[tuple[Candidate, Element, str]]
+) -> list[tuple[Candidate, Element]]:
+    """The files under the one heading that is the title *given*; none where several are."""
+    heads = [(e.place, text_of(e.node)) for e in page.every(*_TITLES)]
+    held = []
+    for candidate, element, _ in rows:
+        before = bisect_left(heads, (element.place, ""))
+        if before and given.beside_title(heads[before - 1][1]) is not None:
+            held.append((before, candidate, element))
+    return [(c, e) for _, c, e in held] if len({n for n, _, _ in held}) == 1 else []
 
 
 def _goes_on(row: str, titles: Sequence[str]) -> bool:
@@ -275,14 +293,14 @@ def _is_in(node: etree._Element, row: etree._Element) -> bool:
 
 
 def _rows(
-    files: list[tuple[Candidate, Element]],
+    files: list[tuple[Candidate, Element]], entries: int
 ) -> Iterator[tuple[Candidate, Element, str]]:
     """Yield what stands beside each file: the text of its row, of its line where the row has
     several.
     """
     blocks = [_block(e.node) for _, e in files]
     count = Counter(blocks)
-    items = _items(files)
+    items = _items(files, entries)
     for (candidate, element), block in zip(files, blocks, strict=True):
         whole = count[block] == 1 and block.tag in _ROWS
         row = text_of(block) if whole else _line(element.node)
@@ -294,11 +312,11 @@ def _longest(*texts: str) -> str:
     return max(texts, key=lambda text: len(telling(text)))
 
 
-def _items(files: list[tuple[Candidate, Element]]) -> dict[int, etree._Element]:
+def _items(files: list[tuple[Candidate, Element]], entries: int) -> dict[int, etree._Element]:
     """By place, the element around each file that stands beside its like: an entry of a list.
 
-    It is the outermost that holds no other file. Entries are at least three, of one tag and in one
-    element, as a site's template writes them.
+    It is the outermost that holds no other file. They are at least so many *entries*, of one tag
+    and in one element, as a site's template writes them.
     """
     inside: dict[etree._Element, set[str]] = {}
     for candidate, element in files:
@@ -309,7 +327,7 @@ def _items(files: list[tuple[Candidate, Element]]) -> dict[int, etree._Element]:
     return {
         place: node
         for place, node in found.items()
-        if alike[(node.getparent(), node.tag)] >= weights.LISTED
+        if alike[(node.getparent(), node.tag)] >= entries
     }
 
 

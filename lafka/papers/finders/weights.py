@@ -133,7 +133,7 @@ TEXT: tuple[Words, ...] = (
         words=(
             "trabajo de grado", "tesis de grado", "trabalho de conclusão", "masterarbeit",
             "accepted manuscript", "author manuscript", "accepted version", "published version",
-            "submitted version", "postprint", "post print", "preprint", "final version",
+            "submitted version", "postprint", "post print", "preprint", "final version", "arxiv",
             "working paper", "discussion paper", "main article", "main text", "manuscript",
             "article", "paper", "thesis", "dissertation", "artigo", "artículo",
             "статья", "статті", "makale", "artikel", "tese", "tesis", "thèse",
@@ -237,6 +237,8 @@ TEXT: tuple[Words, ...] = (
         weight=-4.0,
         why="a piece or a wrapping of the paper",
         words=(
+            "full proceedings", "complete proceedings", "entire proceedings", "single pdf",
+            "proceedings volume",
             "figure", "figures", "table", "tables", "fig", "cover", "table of contents",
             "contents", "toc", "abstract", "summary", "résumé", "resumen", "resumo",
             "zusammenfassung", "abstracts", "front matter", "frontmatter", "sintesi", "synopsis",
@@ -415,7 +417,8 @@ LITTLE = frozenset({
     "resolution", "latest",
     "original", "originale", "originaal", "oryginał", "оригинал", "trykt", "trykte",
     "tryckt", "gedruckt", "gedruckte", "lesen", "lire", "leer", "leggi", "czytaj",
-    "olvasás", "baca", "читать", "прочитать", "διαβάστε", "consultar", "consulter",
+    "publisher", "publishers", "olvasás", "baca", "читать", "прочитать", "διαβάστε",
+    "consultar", "consulter",
     "consulta", "ansehen", "acceder", "accéder", "acessar", "åpne", "åbne",
 })  # fmt: skip
 BUTTON_REST = 2  # words of a topic beside the words against it that a button still has

@@ -14,6 +14,7 @@ _WORD = re.compile(r"[^\W_]+")
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 MAX_WORDS = 60
+MAX_HEADING = 6  # words of a heading over links; longer ones are titles
 SHORT_CJK = 24  # characters of a button; a longer text is a title
 
 
@@ -127,8 +128,10 @@ def of_heading(text: str) -> tuple[Words, ...]:
     nothing, and one that speaks against them says nothing for them: ``Buy this article``.
     """
     words = split(text)
-    found = HEADINGS.find(words) if len(words) <= 6 else {}
-    if not found and len(words) <= 6 and "says-download" in of_text(text):
+    if len(words) > MAX_HEADING:
+        return ()
+    found = HEADINGS.find(words)
+    if not found and "says-download" in of_text(text):
         found = {_FILES.name: _FILES}  # as a button says it
     return tuple(w for w in found.values() if w.weight < 0) or tuple(found.values())
 

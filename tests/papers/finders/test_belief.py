@@ -1,5 +1,6 @@
 """What is believed of a link by its words, by the kind of its page, and how likely it is."""
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -440,3 +441,29 @@ def test_of_two_titles_in_a_list_the_one_that_goes_on_is_anothers():
     body = f"<h1>Papers</h1><ul>{rows}</ul>".encode()
     found = find(Page("https://x.example/list.html", body, titles=(said[0],)))
     assert [c.url for c in found if c.label == "fut"] == ["https://x.example/f/0.pdf"]
+
+
+ENTRY = '<div class="paper"><p>{}</p><p>A. Quill, 2021 · <a href="{}">PDF</a></p></div>'
+KNOWN = "Carts of the harbour towns of 1850"
+UNSPACED = "村庄组织化程度能抑制农地抛荒行为吗？"
+ALONE = f"""<h1>Ada Quill</h1><h2>Job market paper</h2><h3>{KNOWN}</h3><p>Job market paper</p>
+    <p><a href="land.pdf">[paper]</a></p><h2>Work in progress</h2>"""
+PAIR = f"""<h1>Ada Quill</h1><h3>{KNOWN}</h3><p>with B. Levy</p>
+    <p>SSRN · <a href="land.pdf">PDF</a></p><h3>Crumbs on the tape of a grain market</h3>
+    <p>with B. Levy</p><p>SSRN · <a href="tape.pdf">PDF</a></p>"""
+ENTRIES = ENTRY.format(UNSPACED, "land.pdf") + ENTRY.format("民粹主义如何影响执政党", "trade.pdf")
+
+
+@pytest.mark.parametrize(
+    ("body", "title"), [(ALONE, KNOWN), (PAIR, KNOWN), (f"<h1>Papers</h1>{ENTRIES}", UNSPACED)]
+)
+def test_a_list_of_few_files_gives_the_one_whose_title_is_known(body, title):
+    page = Page(
+        "https://quill.example.org/publications.html",
+        f"<meta charset=utf-8><body>{body}".encode(),
+        titles=(title,),
+    )
+    called = [c.url for c in find(page) if c.label == "fut"]
+    assert called == ["https://quill.example.org/land.pdf"]
+    other = replace(page, titles=("Salt roads in the north of Hungary",))
+    assert not any(c.label == "fut" for c in find(other))
