@@ -82,7 +82,8 @@ def anchors(page: Page) -> Iterator[Candidate]:
     """Every ``<a>`` with an http address, and buttons and options that hold one."""
     scorer = Scorer(page)
     found = [*_links(page, scorer)]
-    files = {e.place: made for c, e in found if (made := _of_preprint(page, scorer, c, e))}
+    preprints = [(c, e) for c, e in found if "arxiv.org/abs/" in c.url]
+    files = {e.place: made for c, e in preprints if (made := _of_preprint(page, scorer, c, e))}
     told = [(files.get(e.place, c), e) for c, e in found if c.reasons != _UNSCORED]
     listed = told_apart(page, told)
     for candidate, element in found:
@@ -140,7 +141,7 @@ def _of_preprint(
     """Return the file of the preprint that a link leads to the page of, judged as if the link
     led to the file; None of any other link, and on the preprint server itself.
     """
-    if "arxiv.org/abs/" not in candidate.url or page.site == "arxiv.org":
+    if page.site == "arxiv.org":
         return None
     made = _PREPRINT.sub(r"\1/pdf/\2", candidate.url)
     return None if made == candidate.url else scorer.candidate(element, made, _BY_PREPRINT)

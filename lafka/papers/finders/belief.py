@@ -200,15 +200,15 @@ def _with_only_file(found: Sequence[Candidate], kind: PageKind) -> list[Candidat
     A heading over it says nothing against it. Where it is not clear that the page is of a paper,
     the file needs a sign of its own.
     """
-    files = [c for c in found if _is_file(c)]
-    if any(_is_told_elsewhere(c) for c in found):
-        return [*found]
+    given, files = found, [c for c in found if _is_file(c)]
     if kind is PageKind.PAPER and not files:
         unnamed = [_unnamed(c) for c in found]
         files = [c for c in unnamed if _is_file(c)]
         found = unnamed if len({urls.twin_key(c.url) for c in files}) == 1 else found
     if len({urls.twin_key(c.url) for c in files}) != 1:
         return [*found]
+    if any(map(_is_told_elsewhere, given)):
+        return [*given]
     made = [
         replace(
             c,

@@ -165,7 +165,8 @@ def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[i
     ]
     if len(files) < (1 if page.titles else weights.LISTED) or page.meta(*_PAPER_METAS):
         return {}
-    rows = [*_rows(files, PAIR if page.titles else weights.LISTED)]
+    few = len({urls.twin_key(c.url) for c, _ in files}) < weights.LISTED
+    rows = [*_rows(files, PAIR if few else weights.LISTED)]
     own = {e.place: c for c, e in _in_own_row(page, rows)}
     listed = [(c, e) for c, e, row in rows if e.place in own or _has_a_title(c, e, row)]
     if len({urls.twin_key(c.url) for c, _ in listed}) < weights.LISTED:
