@@ -23,6 +23,7 @@ from lafka.archec.redif.vocabulary import CODES
 from lafka.archec.statistics import as_of
 from lafka.archec.store.tists import to_time
 from lafka.errors import BadArgument, printable
+from lafka.reports.maintainers import meaning
 from lafka.reports.rendering import as_html
 from lafka.reports.tables import ReportSpan, Table, TableReport
 from lafka.storage.drafts import replace
@@ -32,13 +33,6 @@ FORMAT = 1
 _BATCH = 500
 _NOT_THEIRS = frozenset({"passed-over", "truncated", "unreadable"})
 """Codes of what went wrong on our side, or on the way to it."""
-_LINKS = {
-    "not-found": "the server has no such file (404). Write the URL that the file has now.",
-    "gone": "the server says that the file is gone (410). Write the URL that the file has now.",
-    "dns": "the host has no address. Write the URL that the file has now.",
-    "refused": "the server refuses the file. Let programs have it.",
-    "robots": "robots.txt forbids to ask. Allow the folder of the files there.",
-}
 _SOFT = "a page stands where the file was"
 _REMEDIES = {
     "no-template": "Let the file begin with Template-Type.",
@@ -280,9 +274,8 @@ def _meaning(cause: str, *, links: bool) -> str:
     if not links:
         return f"{CODES.get(cause, 'no code that is known')}. {_REMEDIES.get(cause, '')}".rstrip()
     if cause == _SOFT:
-        return "the server sends a page. Write the URL that the file has now."
-    outcome = cause.rpartition(", ")[2]
-    return _LINKS.get(outcome, "it was asked for, and this came. Try the URL in a browser.")
+        return "The server sends a page. Write the URL that the file has now."
+    return meaning(cause.rpartition(", ")[2])
 
 
 def _order(one: Finding) -> tuple[Any, ...]:

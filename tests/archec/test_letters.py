@@ -52,7 +52,7 @@ def test_causes_have_a_count_an_example_and_since_when(home: Home):
     assert lines[place + 1].startswith("  for example RePEc/abc/wpaper/2.rdf, line ")
     assert text.count("misspelt-field") == 1
     assert "duplicate-handle (1): " in text
-    gone = "lost, gone (1, since 2014-11-10): the server says that the file is gone (410). "
+    gone = "lost, gone (1, since 2014-11-10): The server says that the file is gone (410). "
     place = lines.index(f"{gone}Write the URL that the file has now.")
     assert lines[place + 1] == f"  RePEc:abc:wpaper:1 File-URL 1: {url('abc', 1)}"
     assert url("abc", 2) not in text

@@ -24,9 +24,10 @@ from lafka.index.build import refresh
 from lafka.index.tables import IndexFiles, open_to_read
 from lafka.papers import Outcome
 from lafka.reports import plots
+from lafka.reports.maintainers import meaning
 from lafka.reports.rendering import as_csv, as_html, as_json, as_text
 from lafka.reports.report import BY, QUESTIONS, ReportOptions, answer, report
-from lafka.reports.rot import CITEC
+from lafka.reports.rot import _OURS, CITEC
 from lafka.reports.tables import Table, TableReport, bound
 from tests import starts
 from tests.index.histories import History, at, futli_of, line, pid_of, run_of
@@ -361,7 +362,8 @@ def asked(**more: Any) -> ReportOptions:
 def test_the_letter_says_what_was_seen_of_each_link(db: Any) -> None:
     text = answer(db, asked(output="x.txt", archive="abc")).decode()
     assert text.startswith("Subject: ")
-    assert re.search(r"not-found: \d+ \(CitEc: downerror\)", text)
+    gone = "The server has no such file (404). Write the URL that the file has now."
+    assert re.search(rf"not-found: \d+ \(CitEc: downerror\)\n{re.escape(gone)}\n\n", text)
     links = json.loads(answer(db, asked(output="x.json", archive="abc")))["to_mend"]
     for row in links:
         place = text.index(f"link: {printable(row['futli'])}")
@@ -370,6 +372,13 @@ def test_the_letter_says_what_was_seen_of_each_link(db: Any) -> None:
             assert (f"{word}: {row[name]}" in facts) is bool(row[name])
     assert {row["kept"] for row in links} > {None, "warc/RePEc/abc/wpaper/1.warc"}
     assert "\u202e" not in text
+
+
+@pytest.mark.parametrize("outcome", sorted(set(Outcome) - set(_OURS)))
+def test_each_outcome_says_what_its_maintainer_does(outcome: Outcome) -> None:
+    said = meaning(outcome)
+    assert re.fullmatch(r"[A-Z][^\n]+\. [A-Z][^\n]+\.", said)
+    assert said != meaning("unknown")
 
 
 def test_the_feed_is_atom_with_an_entry_a_link(db: Any) -> None:
