@@ -58,6 +58,11 @@ class Outcome(StrEnum):
         """The group in which people find it; each outcome stands in one."""
         return _GROUPS[self]
 
+    @property
+    def meaning(self) -> str:
+        """Two sentences to who can mend a link: what this says of it, and what to do about it."""
+        return _MEANINGS.get(self, "It led to no file. Try the URL in a browser.")
+
 
 class Group(StrEnum):
     """Outcomes as people tell them apart, in the order in which they are shown."""
@@ -101,6 +106,34 @@ _GROUPS: dict[Outcome, Group] = {
     Outcome.BAD_URL: Group.OURS,  # a slip of who wrote the list, no link that rots
 }
 
+_NOW = "Write the URL that the file has now."
+_LATER = "It is asked for again; where it stays so, try the URL in a browser."
+_OPEN = "Let programs have the file, or write the URL of a copy that they may have."
+_MEANINGS: dict[Outcome, str] = {
+    Outcome.SPLAP_ONLY: "The URL leads to a page, and no PDF was found behind it."
+    " Write the URL of the PDF itself.",
+    Outcome.OTHER_TYPE: f"What comes is neither a PDF nor a page, or is empty. {_NOW}",
+    Outcome.NOT_FOUND: f"The server has no such file (404). {_NOW}",
+    Outcome.GONE: f"The server says that the file is gone (410). {_NOW}",
+    Outcome.REFUSED: f"The server refuses the file. {_OPEN}",
+    Outcome.SERVER_ERROR: f"The server tells of an error of its own (5xx). {_LATER}",
+    Outcome.TIMEOUT: f"The server did not send the file in time. {_LATER}",
+    Outcome.TLS: "No connection by TLS came about. Renew what the server has for https.",
+    Outcome.BAD_CERTIFICATE: "The server's certificate is not valid. Renew the certificate.",
+    Outcome.DNS: f"The host has no address. {_NOW}",
+    Outcome.CONNECTION: f"No connection to the server came about. {_LATER}",
+    Outcome.BAD_HTTP: f"What the server sends is no answer of a web server. {_LATER}",
+    Outcome.TOO_BIG: "The file is larger than what is kept. Offer the paper without its data.",
+    Outcome.TRUNCATED: "The file ends before its end. Put the whole file there.",
+    Outcome.ROBOTS: "The host's robots.txt forbids to ask. Allow the folder of the files there.",
+    Outcome.BOT_CHALLENGE: f"A page asks whether a human is there. {_OPEN}",
+    Outcome.LOGIN: f"A page asks for a login or a payment, and no PDF was found behind it. {_OPEN}",
+    Outcome.LOOP: f"The server leads from one URL to the next without end. {_NOW}",
+    Outcome.BAD_URL: "This is no URL of a web server."
+    " Write the whole URL, from http:// or https:// on.",
+    Outcome.RESTRICTED: "The template says that the file is not for all, so it is not asked for."
+    " Take File-Restriction out where it is for all by now.",
+}
 
 _PASSING = frozenset(
     (

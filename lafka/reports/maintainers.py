@@ -22,43 +22,6 @@ from lafka.storage.outputs import counted
 
 Row = Mapping[str, Any]
 
-_NOW = "Write the URL that the file has now."
-_LATER = "It is asked for again; where it stays so, try the URL in a browser."
-_OPEN = "Let programs have the file, or write the URL of a copy that they may have."
-_MEANINGS = {
-    Outcome.SPLAP_ONLY: ("the URL leads to a page, and no PDF was found behind it",
-                         "Write the URL of the PDF itself."),
-    Outcome.OTHER_TYPE: ("what comes is neither a PDF nor a page, or is empty", _NOW),
-    Outcome.NOT_FOUND: ("the server has no such file (404)", _NOW),
-    Outcome.GONE: ("the server says that the file is gone (410)", _NOW),
-    Outcome.REFUSED: ("the server refuses the file", _OPEN),
-    Outcome.SERVER_ERROR: ("the server tells of an error of its own (5xx)", _LATER),
-    Outcome.TIMEOUT: ("the server did not send the file in time", _LATER),
-    Outcome.TLS: ("no connection by TLS came about", "Renew what the server has for https."),
-    Outcome.BAD_CERTIFICATE: ("the server's certificate is not valid", "Renew the certificate."),
-    Outcome.DNS: ("the host has no address", _NOW),
-    Outcome.CONNECTION: ("no connection to the server came about", _LATER),
-    Outcome.BAD_HTTP: ("what the server sends is no answer of a web server", _LATER),
-    Outcome.TOO_BIG: ("the file is larger than what is kept", "Offer the paper without its data."),
-    Outcome.TRUNCATED: ("the file ends before its end", "Put the whole file there."),
-    Outcome.ROBOTS: ("robots.txt forbids to ask", "Allow the folder of the files there."),
-    Outcome.BOT_CHALLENGE: ("a page asks whether a human is there", _OPEN),
-    Outcome.LOGIN: ("a page asks for a login or a payment, and no PDF was found behind it", _OPEN),
-    Outcome.LOOP: ("the server leads from one URL to the next without end", _NOW),
-    Outcome.BAD_URL: ("this is no URL of a web server",
-                      "Write the whole URL, from http:// or https:// on."),
-    Outcome.RESTRICTED: ("the template says that the file is not for all, so it is not asked for",
-                         "Take File-Restriction out where it is for all by now."),
-}  # fmt: skip
-"""Outcome of a link -> what it says of the link, and what its maintainer does about it."""
-
-
-def meaning(outcome: str) -> str:
-    """Two sentences on a link with this *outcome*: what it says, and what mends it."""
-    known = {str(one): text for one, text in _MEANINGS.items()}
-    said, remedy = known.get(outcome, ("it led to no file", "Try the URL in a browser."))
-    return f"{said[0].upper()}{said[1:]}. {remedy}"
-
 
 def load_report(path: Path) -> Row:
     """An earlier report in JSON; ``BadArgument`` where the file is none."""
@@ -126,7 +89,11 @@ def as_letter(whole: TableReport) -> bytes:
     for row in links:
         by_outcome[row["outcome"]].append(row)
     for outcome, rows in by_outcome.items():
-        lines += ["", f"{outcome}: {len(rows)} (CitEc: {rows[0]['citec']})", meaning(outcome)]
+        lines += [
+            "",
+            f"{outcome}: {len(rows)} (CitEc: {rows[0]['citec']})",
+            Outcome(outcome).meaning,
+        ]
         for row in rows:
             lines += ["", f"  {printable(row['title'] or row['pid'])}", *_facts(row)]
     for table in whole.tables[1:]:
@@ -160,7 +127,7 @@ def _entry(row: Row) -> str:
     name = uuid.uuid5(uuid.NAMESPACE_URL, f"{row['pid']} {row['futli']} {row['since']}").urn
     is_web = row["futli"].startswith(("http://", "https://"))
     link = f"<link href={quoteattr(printable(row['futli']))}/>" if is_web else ""
-    summary = "\n".join([meaning(row["outcome"]), *_facts(row)])
+    summary = "\n".join([Outcome(row["outcome"]).meaning, *_facts(row)])
     return (
         f"<entry><title>{_xml(row['outcome'])}: {_xml(row['title'] or row['pid'])}</title>"
         f"<id>{name}</id><updated>{row['since'] or row['asked']}</updated>{link}"

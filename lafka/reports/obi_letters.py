@@ -23,7 +23,7 @@ from lafka.archec.redif.vocabulary import CODES
 from lafka.archec.statistics import as_of
 from lafka.archec.store.tists import to_time
 from lafka.errors import BadArgument, printable
-from lafka.reports.maintainers import meaning
+from lafka.papers.outcomes import Outcome
 from lafka.reports.rendering import as_html
 from lafka.reports.tables import ReportSpan, Table, TableReport
 from lafka.storage.drafts import replace
@@ -275,7 +275,9 @@ def _meaning(cause: str, *, links: bool) -> str:
         return f"{CODES.get(cause, 'no code that is known')}. {_REMEDIES.get(cause, '')}".rstrip()
     if cause == _SOFT:
         return "The server sends a page. Write the URL that the file has now."
-    return meaning(cause.rpartition(", ")[2])
+    with suppress(ValueError):
+        return Outcome(cause.rpartition(", ")[2]).meaning
+    return "Nothing came. Try the URL in a browser."
 
 
 def _order(one: Finding) -> tuple[Any, ...]:

@@ -24,7 +24,6 @@ from lafka.index.build import refresh
 from lafka.index.tables import IndexFiles, open_to_read
 from lafka.papers import Outcome
 from lafka.reports import plots
-from lafka.reports.maintainers import meaning
 from lafka.reports.rendering import as_csv, as_html, as_json, as_text
 from lafka.reports.report import BY, QUESTIONS, ReportOptions, answer, report
 from lafka.reports.rot import _OURS, CITEC
@@ -376,9 +375,8 @@ def test_the_letter_says_what_was_seen_of_each_link(db: Any) -> None:
 
 @pytest.mark.parametrize("outcome", sorted(set(Outcome) - set(_OURS)))
 def test_each_outcome_says_what_its_maintainer_does(outcome: Outcome) -> None:
-    said = meaning(outcome)
-    assert re.fullmatch(r"[A-Z][^\n]+\. [A-Z][^\n]+\.", said)
-    assert said != meaning("unknown")
+    assert re.fullmatch(r"[A-Z][^\n]+\. [A-Z][^\n]+\.", outcome.meaning)
+    assert outcome.meaning != Outcome.FUT.meaning
 
 
 def test_the_feed_is_atom_with_an_entry_a_link(db: Any) -> None:
