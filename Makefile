@@ -38,33 +38,33 @@ drawings: $(READY)
 	$(BIN)/python docs/drawings/make.py
 
 test: $(TESTED) $(COMPILED)
-	$(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
+	$(BIN)/python -m pytest --workers $(WORKERS) $(TESTS)
 
 test-all: $(TESTED) $(COMPILED)
-	$(BIN)/python -m pytest -n $(WORKERS) --suite all $(TESTS)
+	$(BIN)/python -m pytest --workers $(WORKERS) --suite all $(TESTS)
 
 test-beyond: $(TESTED) $(COMPILED)
-	$(BIN)/python -m pytest -n $(WORKERS) --suite beyond $(TESTS)
+	$(BIN)/python -m pytest --workers $(WORKERS) --suite beyond $(TESTS)
 
 test-rare: $(TESTED) $(COMPILED)
-	$(BIN)/python -m pytest -n $(WORKERS) --suite rare $(TESTS)
+	$(BIN)/python -m pytest --workers $(WORKERS) --suite rare $(TESTS)
 
 try-docs: $(TESTED)
 	rm -rf build/try && $(PYTHON) -m venv build/try
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/try .
 	build/try/bin/pip install --quiet "$$(echo build/try/lafka-*.whl)[text,web,report,parquet,metrics,mongo]"
-	$(BIN)/python -m pytest -n $(WORKERS) --suite all --programs build/try/bin \
+	$(BIN)/python -m pytest --workers $(WORKERS) --suite all --programs build/try/bin \
 		tests/test_shell_lines.py tests/test_how_to_lines.py tests/test_tutorial.py
 
 warc-wheel: $(TESTED)
-	$(BIN)/python -m tests.warc.wheel -n $(WORKERS)
+	$(BIN)/python -m tests.warc.wheel
 
 services: $(TESTED)
 	$(PIP) -r requirements-services.txt || { sleep 10; $(PIP) -r requirements-services.txt; }
 	$(BIN)/python -m tests.services
 
 coverage: $(TESTED)
-	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term $(TESTS)
+	$(BIN)/python -m pytest --workers $(WORKERS) --cov --cov-report=term $(TESTS)
 
 lint: $(TESTED)
 	$(BIN)/ruff check .
