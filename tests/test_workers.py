@@ -81,12 +81,13 @@ def test_each_test_runs_once_and_files_share_their_fixtures(folder: Path):
 @pytest.mark.parametrize("number", range(5))
 def test_it(number, of_module, tmp_path):
     note("ran", f"{Path(__file__).name}-{number}")
-    (HERE / f"{tmp_path}".replace("/", "_")).touch(exist_ok=False)
+    (tmp_path / "it").touch(exist_ok=False)
 """
     write(folder, **{f"file{number}": text for number in range(7)})
-    code, out = ran(folder)
+    code, out = ran(folder, "--basetemp", str(folder / "temporary"))
     assert code == 0, out
     assert "35 passed" in out
+    assert len([*folder.glob("temporary/w*/*[0-9]/it")]) == 35
     assert len({text for _, text in noted(folder, "ran")}) == len(noted(folder, "ran")) == 35
     modules = noted(folder, "module")
     assert len({name for _, name in modules}) == len(modules) == 7

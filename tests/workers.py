@@ -54,6 +54,7 @@ class _Workers:
         if session.testsfailed or self.config.option.collectonly:
             return None
         files = deque(_files(session.items))
+        self.config._tmp_path_factory.getbasetemp()  # one for all, which makes it empty
         workers: list[_Worker] = []
         try:
             for number in range(min(self.config.getoption("workers"), len(files))):
