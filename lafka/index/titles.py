@@ -58,6 +58,9 @@ MODULE = "lafka.index.titles"
 """The module whose ``serve`` a child runs."""
 _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _OUT = {"Cc", "Cs", "Co"}
+_MARKUP = re.compile(
+    r"</?(?:b|em|i|small|span|strong|sub|sup|tt|u)(?:\s[a-z-]+=[^<>]*)?\s?/?>", re.IGNORECASE
+)
 _WAITING = (
     "SELECT id, pid, path, warc_bytes, title, title_from, authors, titled IS NOT warc_bytes"
     " FROM paper WHERE id > ? AND (id > ? OR (path IS NOT NULL AND titled IS NOT warc_bytes))"
@@ -94,8 +97,12 @@ Redif = Callable[[str], PaperTitle | None]
 
 
 def clean(text: str) -> str:
-    """*text* on one line, NFC, at most 500 characters, without control and bidi characters."""
+    """*text* on one line, NFC, at most 500 characters, without control and bidi characters, and
+    without the tags of italics, indices and the like that stand in many titles.
+    """
     text = unicodedata.normalize("NFC", text)
+    if "<" in text:
+        text = _MARKUP.sub("", text)
     if not text.isprintable():  # as nearly all is, and then has nothing of these
         text = "".join(" " if c in "\t\n\r\f\v" else c for c in text)
         text = "".join(c for c in _BIDI.sub("", text) if unicodedata.category(c) not in _OUT)
@@ -288,8 +295,9 @@ class _Reader:
     def known(self, pid: str, size: int) -> Columns | None:
         if self._before:
             with suppress(sqlite3.Error):  # what is damaged is read again
-                found: Columns | None = self._before.execute(_KNOWN, (pid, size)).fetchone()
-                return found
+                if found := self._before.execute(_KNOWN, (pid, size)).fetchone():
+                    title, authors, source = found
+                    return title and clean(title), authors, source
         return None
 
     def _ask(self, rows: list[_Row]) -> list[tuple[Columns, str]]:

@@ -37,7 +37,7 @@ def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("front")
     store = Store(folder / "archive")
     told = {
-        TITLED: splap("Wages &amp; &lt;b&gt;work&lt;/b&gt; in Zürich", "Ada One", "Bo Two"),
+        TITLED: splap("Wages &amp; &lt;blink&gt;work&lt;/blink&gt; in Zürich", "Ada One", "Bo Two"),
         JAPANESE: splap("日本経済の研究", "山田太郎"),
         LATER: splap("Work alone \u202e"),
     }
@@ -95,7 +95,7 @@ def test_a_paper_is_found_by(client: httpx.Client, query: str, found: list[str] 
 
 def test_words_are_marked_and_nothing_foreign_is_markup(client: httpx.Client) -> None:
     text = client.get("/search", params={"q": "work zu"}).text
-    assert "&lt;b&gt;<mark>work</mark>&lt;/b&gt;" in text
+    assert "&lt;blink&gt;<mark>work</mark>&lt;/blink&gt;" in text
     assert "<mark>Zürich</mark>" in text
     page = client.get("/search", params={"q": "a\x00\x1b\u202eb"}).text
     assert not set(page) & set("\x00\x1b\u202e")
@@ -133,7 +133,7 @@ def test_a_paper_tells_its_life(client: httpx.Client, front: Served) -> None:
     names = [link["rel"] for link in page.links.values()]
     assert names.count("cite-as") == names.count("describedby") == names.count("type") == 1
     for name, content in {
-        "citation_title": "Wages &amp; &lt;b&gt;work&lt;/b&gt; in Zürich",
+        "citation_title": "Wages &amp; &lt;blink&gt;work&lt;/blink&gt; in Zürich",
         "citation_author": "Ada One",
         "citation_pdf_url": f"{front.bytes}/futs/{quote(TITLED, safe='')}",
     }.items():  # fmt: skip
