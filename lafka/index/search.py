@@ -3,7 +3,11 @@
 
 Pages are by key, not by number: ``after`` says where the last one ended, so the thousandth costs
 what the first does, and what comes in between moves nothing. Each way has an index of the database
-to go along; filters are looked at on the way. Words are ranked, up to :data:`RANKED` papers.
+to go along; a filter that few papers pass is the way itself, others are looked at on the way.
+
+Work is bounded, however large the archive is: :data:`LOOKED` papers are compared with filters, and
+where all words are frequent, a part of the index is looked through at a time. Where that ends a
+search before its end, ``is_least`` and ``note`` say so, and ``after`` goes on from there.
 
 >>> with open_to_read(place.database) as db:  # doctest: +SKIP
 ...     page = search(db, Question(text="RePEc:abc:"))
@@ -15,11 +19,13 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import nlargest
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from lafka.errors import BadArgument, BadPid
 from lafka.index.rows import STATES
@@ -31,13 +37,25 @@ LARGEST_PAGE = 1000
 LONGEST_TEXT = 16 << 10
 COUNTED = 500
 """Papers that are counted, and looked at for facets; there may be more."""
-RANKED = 10_000
-"""Papers with the words of a question that are ranked; more come as they stand in the index."""
+LOOKED = 4_000
+"""Papers that are compared with filters."""
+RARE = 2_000
+"""Papers that have a rare word at most; a word of more is frequent, and ranks nothing."""
+PART = 1_000
+"""Papers of a part, where all words are frequent; its shortest titles come first."""
+WORK = 1_500_000
+"""Papers that are looked through for the words of a part, times words."""
 FACETS_MAX = 12
 MARKS = "\x02", "\x03"
 """Around each word of a title that was looked for, in ``FoundPaper.marked``."""
 _MOST_WORDS = 32
-_LOOKS = 8
+_RANKING = 3
+"""Rare words that rank."""
+_BEGUN = 40_000
+"""Papers with words that begin like the last one, counted for each word; of more words, the most
+frequent of those that were met.
+"""
+_FORMS = 20
 _WORD = re.compile(
     "(?:[^\\W_]|[\u0300-\u036f\u0900-\u0dff\u0e30-\u0e4e\u0eb0-\u0ecd\u1780-\u17ff])+"
 )
@@ -50,6 +68,18 @@ _RESOLVERS = ("https://doi.org/", "http://dx.doi.org/", "http://doi.org/", "http
 _LAST = "\U0010ffff"
 """Behind every text that begins alike."""
 _RANK = "rank MATCH 'bm25(5.0, 10.0, 4.0, 1.0)'"  # pid, title, authors, url
+_THESE = "IN (SELECT value FROM json_each(?))"
+_BY_RANK = f"SELECT rowid, rank FROM words WHERE words MATCH ? AND {_RANK} AND +rowid {_THESE}"
+_BY_LENGTH = f"SELECT id, ifnull(length(title), 1000) * 1.0 FROM paper WHERE id {_THESE}"
+_OF_MANY = (
+    "Each of these words is in very many papers: only a part of the index was looked through. A"
+    " rarer word finds more."
+)
+_OF_FORMS = (
+    "Very many words begin like the last one: only some of them were looked for. The whole word"
+    " finds more."
+)
+_OF_FILTERS = "Only some of the papers were compared with what the search is narrowed to."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +87,8 @@ class Question:
     """A question to the index; every part that is given narrows it.
 
     ``text``: a pid or the beginning of one, a DOI, a URL or the beginning of one in any form, a
-    host, else words of title, authors, pid or URL, the last of which may be cut short. ``archive``:
+    host, else words of title, authors, pid or URL, the last of which may be cut short where it is
+    not itself a frequent word. ``archive``:
     a RePEc archive, ``abc``, or ``doi``; ``series`` one of its series; ``year`` four digits;
     ``state``: papers with a futli that is so. ``after``: the ``after`` of the page before.
     """
@@ -94,24 +125,42 @@ class FoundPaper:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPage:
     """At most ``limit`` papers; ``after`` is empty where there are no more. ``way``: how they were
-    looked for: ``pid``, ``url``, ``host``, ``words``, ``archive``, ``year``, ``state`` or ``all``,
-    which has the newest first.
+    looked for: ``pid``, ``url``, ``host``, ``words``, ``frequent-words``, ``archive``, ``year``,
+    ``state`` or ``all``, which has the newest first.
 
-    ``count``: of all pages, more than :data:`COUNTED` for many more; ``facets``: by ``archive``,
-    ``series``, ``year``, ``host`` and ``state``, values with numbers of papers, most first, of the
-    first that are counted.
+    ``count``: of all pages; ``is_least``: there may be more; ``note``: a sentence where the search
+    ended before its end. ``facets``: by ``archive``, ``series``, ``year``, ``host`` and ``state``,
+    values with numbers of papers, most first, of the first :data:`COUNTED`.
     """
 
     papers: tuple[FoundPaper, ...]
     after: str
     way: str
     count: int = 0
+    is_least: bool = False
+    note: str = ""
     facets: Mapping[str, list[tuple[str, int]]] = field(default_factory=dict)
+
+
+class _Words(NamedTuple):
+    """FTS5 expressions: ``match`` of all words, which are ``size`` forms; ``rare``: of those that
+    rank, empty where all are frequent; ``is_cut``: it leaves out forms of the last word;
+    ``forms``: each word in a folded text.
+    """
+
+    match: str
+    size: int
+    rare: str
+    is_cut: bool
+    forms: re.Pattern[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Way:
-    """A walk along an index: rows of ``columns``, which order them, the last a paper's number."""
+    """A walk along an index: rows of ``columns``, which order them, the last a paper's number.
+
+    That of ``words`` has rows of the number behind which its part begins, a score and the paper's.
+    """
 
     name: str
     columns: tuple[str, ...]
@@ -119,12 +168,31 @@ class _Way:
     where: tuple[str, ...] = ()
     values: tuple[Any, ...] = ()
     is_descending: bool = False
+    words: _Words | None = None
 
     @property
     def types(self) -> list[type]:
         """The types of the columns."""
-        first = float if self.columns[0] == "w.rank" else str
-        return [first] * (len(self.columns) - 1) + [int]
+        return [int, float, int] if self.words else [str] * (len(self.columns) - 1) + [int]
+
+
+class _Filter(NamedTuple):
+    """Papers that pass: numbers in ``column`` of rows ``of`` a table."""
+
+    column: str
+    of: str
+    values: Sequence[Any]
+    is_indexed: bool
+
+
+_Row = Sequence[Any]
+
+
+class _Stretch(NamedTuple):
+    """Rows in their order; ``end``: where to go on, if the work's bound ended them."""
+
+    rows: Sequence[_Row]
+    end: _Row | None = None
 
 
 def search(db: sqlite3.Connection, question: Question) -> FoundPage:
@@ -134,17 +202,23 @@ def search(db: sqlite3.Connection, question: Question) -> FoundPage:
     """
     _check(question)
     way = _way(db, question)
-    # One walk for both, where each of its rows is another paper.
-    is_whole = not question.after and way.name != "url"
-    rows = _rows(db, way, question, max(question.limit, COUNTED if is_whole else 0) + 1)
-    page, more = rows[: question.limit], rows[question.limit :]
-    numbers = list(dict.fromkeys(row[-1] for row in page))
-    counted = [row[-1] for row in rows] if is_whole else _numbers(db, way, question)
+    place = _place(question.after, way.types) if question.after else None
+    most = max(question.limit, COUNTED) + 1
+    shown = first = _walk(db, way, question, None, most)
+    if place:
+        shown = _walk(db, way, question, place, question.limit + 1)
+    page, more = shown.rows[: question.limit], shown.rows[question.limit :]
+    counted = list(dict.fromkeys(row[-1] for row in first.rows))
+    notes = {_OF_MANY if way.words else _OF_FILTERS: bool(first.end),
+             _OF_FORMS: bool(way.words and way.words.is_cut)}  # fmt: skip
+    end = page[-1] if more else shown.end
     return FoundPage(
-        papers=tuple(_papers(db, numbers, way)),
-        after=json.dumps(page[-1]) if more else "",
+        papers=tuple(_papers(db, list(dict.fromkeys(row[-1] for row in page)), way)),
+        after=json.dumps(end) if end else "",
         way=way.name,
         count=len(counted),
+        is_least=any(notes.values()) or (not way.words and len(first.rows) == most),
+        note=" ".join(note for note, is_so in notes.items() if is_so),
         facets=_facets(db, counted[:COUNTED]) if way.name != "all" else {},
     )
 
@@ -168,7 +242,7 @@ def _way(db: sqlite3.Connection, question: Question) -> _Way:
     """The first way that leads to a paper, else the first one."""
     ways = _ways(db, question)
     first = next(ways)
-    if first.name == "words":  # the last of all ways
+    if first.words:  # the last of all ways
         return first
     for way in chain([first], ways):
         where = f" WHERE {' AND '.join(way.where)}" if way.where else ""
@@ -261,13 +335,56 @@ def _of_host(name: str, hosts: Sequence[int]) -> _Way:
 
 
 def _of_words(db: sqlite3.Connection, words: Sequence[str]) -> _Way:
-    """Words in quotes as FTS5 takes them, the last may go on; some papers are ranked, many not."""
-    match = " ".join(f'"{spaced(word)}"' for word in words) + "*"
-    many = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-    is_ranked = 1 < db.execute(many, (match, RANKED + 1)).fetchone()[0] <= RANKED
-    return _Way(name="words", columns=("w.rank", "w.rowid") if is_ranked else ("w.rowid",),
-                source="words w", where=("words MATCH ?", *([_RANK] if is_ranked else [])),
-                values=(match,))  # fmt: skip
+    """All *words* in quotes as FTS5 takes them; the last may go on."""
+    forms = {f'"{spaced(word)}"': 1 for word in words}
+    looked = [re.escape(_folded(form.strip(f'"{JOINER}'))) for form in forms]
+    is_cut, last = False, f'"{spaced(words[-1])}"'
+    if words[-1] not in words[:-1] and not _is_frequent(db, last):
+        del forms[last]
+        last, size, is_cut = _going_on(db, last)
+        forms[last] = size
+        looked[-1] += f"(?:{_WORD.pattern})?"
+    rare: list[str] = []
+    for form in sorted(forms, key=len, reverse=True):  # the rarest are long
+        if len(rare) < _RANKING and not _is_frequent(db, form):
+            rare.append(form)
+    every = _Words(" AND ".join(forms), sum(forms.values()), " AND ".join(rare), is_cut,
+                   re.compile(rf"(?<![^\W_])(?:{'|'.join(looked)})(?![^\W_])"))  # fmt: skip
+    return _Way(name="words" if rare else "frequent-words", columns=(), source="words",
+                where=("words MATCH ?",), values=(every.match,), words=every)  # fmt: skip
+
+
+def _is_frequent(db: sqlite3.Connection, match: str) -> bool:
+    some = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+    return int(db.execute(some, (match, RARE + 1)).fetchone()[0]) > RARE
+
+
+def _going_on(db: sqlite3.Connection, phrase: str) -> tuple[str, int, bool]:
+    """The expression for words that begin like *phrase*, of how many forms it is, and whether it
+    leaves some out, for FTS5 gathers all papers of all of them before the first.
+    """
+    if JOINER in phrase:
+        return f"{phrase}*", 1, False
+    begin, total, met = _folded(phrase.strip('"')), 0, list[tuple[int, str]]()
+    db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.form USING fts5vocab(main, words, row)")
+    forms = "SELECT doc, term FROM temp.form WHERE term >= ? AND term < ?"
+    for papers, form in db.execute(forms, (begin, begin + _LAST)):
+        met.append((papers, f'"{form}"'))
+        total += papers
+        if total > _BEGUN:
+            some = {phrase, *(one for _, one in nlargest(_FORMS, met))}
+            return f"({' OR '.join(sorted(some))})", len(some), True
+    return f"{phrase}*", 1, False
+
+
+def _folded(text: str) -> str:
+    """*text* much as the tokenizer has it, of the same length."""
+    if text.isascii():
+        return text.lower()
+    plain = (unicodedata.normalize("NFD", one)[0] for one in text)
+    bare = (new if new.isascii() else old for old, new in zip(text, plain, strict=True))
+    folded = ((one.casefold(), one) for one in bare)
+    return "".join(new if len(new) == 1 else old for new, old in folded)
 
 
 def _by_filters(db: sqlite3.Connection, question: Question) -> _Way:
@@ -278,8 +395,10 @@ def _by_filters(db: sqlite3.Connection, question: Question) -> _Way:
                     where=("l.state = ?", "l.state NOT IN ('held', 'never')"),
                     values=(question.state,))  # fmt: skip
     if question.archive:
+        named = {"archive": _utf8(question.archive), "series": _utf8(question.series)}
         return _Way(name="archive", columns=("p.series", "p.id"), source="paper p",
-                    where=("p.archive = ?",), values=(_utf8(question.archive),))  # fmt: skip
+                    where=tuple(f"p.{name} = ?" for name in named if named[name]),
+                    values=tuple(filter(None, named.values())))  # fmt: skip
     if question.year:
         return _Way(name="year", columns=("p.id",), source="paper p",
                     where=("p.year = ?", "p.year IS NOT NULL"),
@@ -291,13 +410,39 @@ def _by_filters(db: sqlite3.Connection, question: Question) -> _Way:
 # ---- Along it
 
 
-def _rows(db: sqlite3.Connection, way: _Way, question: Question, most: int) -> list[Sequence[Any]]:
-    """The rows of the page and behind it, at most so many."""
-    where, values = _conditions(way, question)
-    if question.after:
+def _walk(
+    db: sqlite3.Connection, way: _Way, question: Question, place: _Row | None, most: int
+) -> _Stretch:
+    """The rows behind *place*, or from the beginning: so many, all, or those of a bound of work."""
+    filters = _filters(way, question)
+    kept = _kept(db, filters)
+    if way.words:
+        return _ranked(db, way.words, filters, kept, place)
+    if kept is not None or not filters:
+        return _Stretch(_rows(db, way, place, most, kept))
+    rows: list[_Row] = []
+    for _ in range(LOOKED // COUNTED):
+        some = _rows(db, way, place, COUNTED, None)
+        passing = {*_passing(db, filters, [row[-1] for row in some])}
+        rows += [row for row in some if row[-1] in passing]
+        if len(some) < COUNTED or len(rows) >= most:
+            return _Stretch(rows[:most])
+        place = some[-1]
+    return _Stretch(rows, place)
+
+
+def _rows(
+    db: sqlite3.Connection, way: _Way, place: _Row | None, most: int, kept: Sequence[int] | None
+) -> list[_Row]:
+    """The rows behind *place*, at most so many, of the papers that are *kept*, or of all."""
+    where, values = [*way.where], [*way.values]
+    if place:
         sign = "<" if way.is_descending else ">"
         where.append(f"({', '.join(way.columns)}) {sign} ({', '.join('?' * len(way.columns))})")
-        values += _place(question.after, way.types)
+        values += place
+    if kept is not None:
+        where.append(f"{way.columns[-1]} {_THESE}")
+        values.append(json.dumps(kept))
     columns = ", ".join(way.columns)
     order = ", ".join(f"{one} DESC" for one in way.columns) if way.is_descending else columns
     condition = f" WHERE {' AND '.join(where)}" if where else ""
@@ -308,30 +453,39 @@ def _rows(db: sqlite3.Connection, way: _Way, question: Question, most: int) -> l
     ).fetchall()
 
 
-def _numbers(db: sqlite3.Connection, way: _Way, question: Question) -> list[int]:
-    """The numbers of the papers of all pages, of many some more than are counted."""
-    where, values = _conditions(way, question)
-    condition = f" WHERE {' AND '.join(where)}" if where else ""
-    found = db.execute(
-        f"SELECT DISTINCT {way.columns[-1]} FROM {way.source}{condition} LIMIT ?",
-        (*values, COUNTED + 1),
-    )
-    return [number for (number,) in found]
-
-
-def _conditions(way: _Way, question: Question) -> tuple[list[str], list[Any]]:
-    where, values = [*way.where], [*way.values]
-    for condition, value in _filters(way, question):
-        where.append(condition)
-        values.append(value)
-    return where, values
+def _ranked(
+    db: sqlite3.Connection,
+    words: _Words,
+    filters: Sequence[_Filter],
+    kept: Sequence[int] | None,
+    place: _Row | None,
+) -> _Stretch:
+    """The papers with all *words* behind *place*, best first: of rare words all, else of a part."""
+    start = place[0] if place else 0
+    (last,) = db.execute("SELECT ifnull(max(id), 0) FROM paper").fetchone()
+    until = last if words.rare else min(last, start + WORK // words.size)
+    few = "" if kept is None else f" AND +rowid {_THESE}"
+    numbers = [number for (number,) in db.execute(
+        f"SELECT rowid FROM words WHERE words MATCH ? AND rowid > ? AND rowid <= ?{few} LIMIT ?",
+        (words.match, start, until, *([json.dumps(kept)] if few else []),
+         RARE if words.rare else PART),
+    )]  # fmt: skip
+    if not words.rare and len(numbers) == PART:
+        until = numbers[-1]
+    if kept is None and filters:
+        numbers = _passing(db, filters, numbers)
+    score, values = (_BY_RANK, [words.rare]) if words.rare else (_BY_LENGTH, [])
+    scores = db.execute(score, (*values, json.dumps(numbers)))
+    rows = sorted((start, score, number) for number, score in scores)
+    rows = [row for row in rows if row > tuple(place)] if place else rows
+    return _Stretch(rows, (until, -1.0, -1) if until < last else None)
 
 
 def _place(after: str, types: Sequence[type]) -> list[Any]:
     try:
         place = json.loads(after)
         if isinstance(place, list) and [*map(type, place)] == [*types]:
-            place[-1] = max(-1, min(place[-1], 1 << 62))
+            place = [max(-1, min(one, 1 << 62)) if type(one) is int else one for one in place]
             "".join(map(str, place)).encode()  # a lone surrogate is no text of a database
             return place
     except (ValueError, RecursionError):
@@ -339,30 +493,52 @@ def _place(after: str, types: Sequence[type]) -> list[Any]:
     raise BadArgument("after: not where a page of this search ended")
 
 
-def _filters(way: _Way, question: Question) -> list[tuple[str, Any]]:
-    """Return the other conditions on a paper, each with its value."""
-    paper = way.columns[-1]
-    wanted: list[tuple[str, Any]] = []
-    named = {"archive": question.archive, "series": question.series, "year": question.year}
-    wanted += [
-        (f"{paper} IN (SELECT id FROM paper WHERE id = {paper} AND {name} = ?)",
-         int(value) if name == "year" else _utf8(value))
-        for name, value in named.items() if value and way.name != name
-    ]  # fmt: skip
-    futli = f"EXISTS (SELECT 1 FROM futli f WHERE f.paper = {paper} AND "
-    if question.host and way.name != "host":
-        condition = "f.host = (SELECT id FROM host WHERE name = ?))"
-        wanted.append((futli + condition, _utf8(question.host.lower())))
-    if question.state and way.name != "state":
-        wanted.append((f"{futli}f.state = ?)", question.state))
-    return wanted
+def _filters(way: _Way, question: Question) -> list[_Filter]:
+    """Return the other conditions on a paper, those of an index first."""
+    archive, state = _utf8(question.archive), question.state
+    series = [_utf8(question.series), *([archive] if archive else [])]
+    of_series = "paper WHERE series = ?" + (" AND archive = ?" if archive else "")
+    is_other = state not in ("held", "never")
+    of_state = "futli WHERE state = ?" + (" AND state NOT IN ('held', 'never')" if is_other else "")
+    of_host = "futli WHERE host = (SELECT id FROM host WHERE name = ?)"
+    of_year = "paper WHERE year = ? AND year IS NOT NULL"
+    every = {
+        "archive": _Filter("id", "paper WHERE archive = ?", [archive], True),
+        "series": _Filter("id", of_series, series, bool(archive)),
+        "year": _Filter("id", of_year, [int(question.year or 0)], True),
+        "host": _Filter("paper", of_host, [_utf8(question.host.lower())], True),
+        "state": _Filter("paper", of_state, [state], is_other),
+    }
+    done = ("archive", "series") if way.name == "archive" else (way.name,)
+    wanted = (one for name, one in every.items() if getattr(question, name) and name not in done)
+    return sorted(wanted, key=lambda one: not one.is_indexed)
 
 
-_PAPERS_BY = (
-    "SELECT archive, series, year, count(*) FROM paper"
-    " WHERE id IN (SELECT value FROM json_each(?)) GROUP BY 1, 2, 3"
-)
-_LINKS_OF = "SELECT paper, host, state FROM futli WHERE paper IN (SELECT value FROM json_each(?))"
+def _kept(db: sqlite3.Connection, filters: Sequence[_Filter]) -> list[int] | None:
+    """The papers that pass all *filters*, where one of these lets few pass; else None."""
+    for one in filters:
+        if one.is_indexed:
+            some = f"SELECT DISTINCT {one.column} FROM {one.of} LIMIT ?"
+            found = [number for (number,) in db.execute(some, (*one.values, LOOKED + 1))]
+            if len(found) <= LOOKED:
+                return _passing(db, [other for other in filters if other is not one], found)
+    return None
+
+
+def _passing(
+    db: sqlite3.Connection, filters: Sequence[_Filter], numbers: Sequence[int]
+) -> list[int]:
+    """Those of *numbers* that pass all *filters*."""
+    each = [f"EXISTS (SELECT 1 FROM {one.of} AND {one.column} = value)" for one in filters]
+    condition = f" WHERE {' AND '.join(each)}" if each else ""
+    values = [value for one in filters for value in one.values]
+    passing = db.execute(f"SELECT value FROM json_each(?){condition}",
+                         (json.dumps(numbers), *values))  # fmt: skip
+    return [number for (number,) in passing]
+
+
+_PAPERS_BY = f"SELECT archive, series, year, count(*) FROM paper WHERE id {_THESE} GROUP BY 1, 2, 3"
+_LINKS_OF = f"SELECT paper, host, state FROM futli WHERE paper {_THESE}"
 
 
 def _facets(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[str, list[tuple[str, int]]]:
@@ -377,8 +553,7 @@ def _facets(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[str, list[tu
             by["year"][str(year)] += count
     links = db.execute(_LINKS_OF, (these,)).fetchall()
     hosts = Counter(host for _, host in {(paper, host) for paper, host, _ in links})
-    names = db.execute("SELECT id, name FROM host WHERE id IN (SELECT value FROM json_each(?))",
-                       (json.dumps([*hosts]),))  # fmt: skip
+    names = db.execute(f"SELECT id, name FROM host WHERE id {_THESE}", (json.dumps([*hosts]),))
     by["host"] = Counter({name: hosts[number] for number, name in names if name})
     by["state"] = Counter(state for _, state in {(paper, state) for paper, _, state in links})
     return {name: sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:FACETS_MAX]
@@ -395,15 +570,6 @@ def _papers(
         numbers,
     )
     found = {row[0]: row[1:] for row in rows}
-    marked: dict[int, str] = {}
-    if way and way.name == "words" and numbers:
-        # Each look by a row's number gathers the words anew: of many rows one walk is quicker.
-        row = "rowid" if len(numbers) <= _LOOKS else "+rowid"
-        marked = dict(db.execute(
-            "SELECT rowid, highlight(words, 1, ?, ?) FROM words WHERE words MATCH ? AND rowid"
-            f" BETWEEN ? AND ? AND {row} IN ({these})",
-            (*MARKS, way.values[0], min(numbers), max(numbers), *numbers),
-        ))  # fmt: skip
     states: dict[int, list[str]] = defaultdict(list)
     for paper, state in db.execute(
         f"SELECT paper, state FROM futli WHERE paper IN ({these})", numbers
@@ -417,5 +583,16 @@ def _papers(
                 pid=pid, title=title, authors=authors, year=year, futs=futs, first=first,
                 last=last, futlis=len(lives),
                 states=tuple(state for state in STATES if state in lives),
-                marked=(marked.get(number) or "").replace(JOINER, ""),
+                marked=_marked(title or "", way.words.forms) if way and way.words else "",
             )  # fmt: skip
+
+
+def _marked(title: str, forms: re.Pattern[str]) -> str:
+    """*title* with :data:`MARKS` around its words of these *forms*."""
+    text = spaced(title) or ""
+    parts, at = [], 0
+    for found in forms.finditer(_folded(text)):
+        begin, end = found.span()
+        parts += [text[at:begin], MARKS[0], text[begin:end], MARKS[1]]
+        at = end
+    return "".join([*parts, text[at:]]).replace(JOINER, "")

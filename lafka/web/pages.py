@@ -238,8 +238,11 @@ class Pages:
     def host(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
         return self.page("host.html", host=telling.host(self._site, unquote(found["name"])))
 
-    def archive(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
-        told = telling.archive(self._site, unquote(found["code"]))
+    def archive(self, request: Request, found: re.Match[str]) -> Response:
+        code = unquote(found["code"])
+        if moved := self._moved(request, code):
+            return moved
+        told = telling.archive(self._site, code)
         rows = [
             (one["series"] or "(none)", one["papers"], one["with_fut"],
              f"/archives/{found['code']}/{quote(one['series'], safe='')}" if one["series"] else "")
@@ -250,8 +253,21 @@ class Pages:
 
     def series(self, request: Request, found: re.Match[str]) -> Response:
         code, name = unquote(found["code"]), unquote(found["name"])
+        if moved := self._moved(request, code, name):
+            return moved
         question = replace(asked(request), archive=code, series=name)
         return self._found(question, f"Series {name}", (code,))
+
+    def _moved(self, request: Request, *parts: str) -> Response | None:
+        """Lead to an archive or series in lower case, as pids have it; None where it is so, or
+        one that is not has papers.
+        """
+        lower = [part.lower() for part in parts]
+        if lower == [*parts] or telling.has_papers(self._site, *parts):
+            return None
+        place = "/archives/" + "/".join(quote(part, safe="") for part in lower)
+        query = f"?{request.url.query}" if request.url.query else ""
+        return Response(status_code=301, headers={"Location": place + query})
 
     def report(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
         """The newest HTML report in the folder of the index."""
@@ -280,8 +296,9 @@ def _named(question: Question) -> dict[str, str]:
     return {name: value for name, value in told.items() if value}
 
 
-_ORDERS = {"words": "best first", "all": "newest first", "url": "by link", "archive": "by series",
-           "host": "as they came", "state": "as they came", "year": "as they came"}  # fmt: skip
+_ORDERS = {"words": "best first", "frequent-words": "shortest title first", "all": "newest first",
+           "url": "by link", "archive": "by series", "host": "as they came",
+           "state": "as they came", "year": "as they came"}  # fmt: skip
 
 
 def _search_at(named: Mapping[str, str], **changed: str) -> str:

@@ -342,6 +342,12 @@ def host(site: Site, name: str) -> Row:
     return {"name": found[0]["name"], "states": states, "outcomes": outcomes}
 
 
+def has_papers(site: Site, archive: str, series: str = "") -> bool:
+    """Return whether a paper is of this archive, and of this series of it where one is named."""
+    found = "SELECT 1 FROM paper WHERE archive = ?1 AND ?2 IN (series, '') LIMIT 1"
+    return bool(rows(site, found, archive, series))
+
+
 def archive(site: Site, code: str) -> Row:
     """The series of an archive with their figures; ``NotHeld``."""
     found = rows(

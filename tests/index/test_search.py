@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.errors import BadArgument
+from lafka.index import search as searching
 from lafka.index.papers import HostRows, PaperRows
 from lafka.index.search import LARGEST_PAGE, MARKS, FoundPage, Question, search
 from lafka.index.tables import JOINER
@@ -128,6 +129,84 @@ def test_words_are_ranked_counted_and_marked(db: sqlite3.Connection) -> None:
     assert {one.marked for one in common} == {
         f"A {begin}common{end} word, {number}" for number in range(20, 40)
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "marked"),
+    [("uber gel", 5, "<Über> <Geld> und Größe"), ("国経", 6, "中<国経>済学 เศรษฐศาสตร์"),
+     ("money", 8, "<Money>, <money>: on <money>"),
+     ("on MONEY, on", 8, "<Money>, <money>: <on> <money>"),
+     ("8 mon", 8, "<Money>, <money>: on <money>")],
+)  # fmt: skip
+def test_words_are_marked_as_they_were_found(
+    db: sqlite3.Connection, text: str, number: int, marked: str
+) -> None:
+    (paper,) = (one for one in search(db, Question(text=text)).papers if one.pid == pid_of(number))
+    begin, end = MARKS
+    assert paper.marked.replace(begin, "<").replace(end, ">") == marked
+
+
+BOUNDS: dict[str, dict[str, int]] = {
+    "few papers of a part": {"RARE": 2, "PART": 3},
+    "little work": {"RARE": 2, "WORK": 7},
+    "few are compared": {"COUNTED": 5, "LOOKED": 10},
+    "all of it": {"RARE": 1, "PART": 2, "WORK": 11, "COUNTED": 2, "LOOKED": 4},
+}
+
+
+@pytest.mark.parametrize("bounds", BOUNDS.values(), ids=BOUNDS)
+@pytest.mark.parametrize(
+    "question",
+    [
+        Question(text="common"), Question(text="abc wpaper"), Question(text="word a common"),
+        Question(text="common word 2"), Question(text="word 25 common a"), Question(text="money"),
+        Question(text="word", host="host1.example"), Question(text="common", state="lost"),
+        Question(text="common", archive="abc", state="held"), Question(text="经"),
+        Question(text="RePEc:abc:", state="held"), Question(archive="abc", state="held"),
+        Question(text="http://host", state="held"), Question(state="held"), Question(host="x"),
+        Question(text="RePEc:abc:", host="host1.example"), Question(series="wpaper"),
+        Question(archive="abc", series="wpaper"), Question(text="repec", series="wpaper"),
+    ],
+)  # fmt: skip
+def test_bounds_of_work_lose_no_paper_and_claim_no_count(
+    db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch, question: Question,
+    bounds: dict[str, int],
+) -> None:  # fmt: skip
+    whole = every(db, replace(question, limit=LARGEST_PAGE))
+    for name, value in bounds.items():
+        monkeypatch.setattr(searching, name, value)
+    for limit in (1, 4):
+        found = every(db, replace(question, limit=limit))
+        assert sorted(set(found)) == sorted(set(whole))
+        assert len(found) == len(set(found)) or question.text.startswith("http")
+        page = search(db, replace(question, limit=limit))
+        assert page.count <= len(set(whole))
+        assert page.is_least or page.count == len(set(whole))
+        assert page.is_least or not page.note
+
+
+def test_a_rare_word_finds_its_paper_at_once(
+    db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("RARE", "PART", "WORK"):
+        monkeypatch.setattr(searching, name, 2)
+    page = search(db, Question(text="word common a 25"))
+    assert (pids(page), page.count, page.is_least, page.note) == ([pid_of(25)], 1, False, "")
+    page = search(db, Question(text="common a word"))
+    assert (page.way, page.is_least, len(page.papers)) == ("frequent-words", True, page.count)
+    assert "rarer word" in page.note
+
+
+def test_a_word_that_very_many_begin_like_is_looked_for_in_some_forms(
+    db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = {*every(db, Question(text="wor"))}
+    assert whole
+    monkeypatch.setattr(searching, "_BEGUN", 3)
+    page = search(db, Question(text="wor"))
+    assert page.is_least
+    assert "whole word" in page.note
+    assert {*every(db, Question(text="wor"))} <= whole
 
 
 def test_facets_count_what_a_search_can_be_narrowed_to(db: sqlite3.Connection) -> None:

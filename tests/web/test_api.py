@@ -99,7 +99,7 @@ def test_what_makes_no_sense_is_400(served: Served, query: str) -> None:
 
 @pytest.mark.parametrize(
     "query", ["q=abc%00", "q=%ED%A0%80abc", "host=%00", "archive=%00", "q=http://%00",
-              "q=RePEc:abc:%00", "q=abc&after=[-0.5," + "9" * 400 + "]"],
+              "q=RePEc:abc:%00", "q=abc&after=[" + "9" * 400 + ",-0.5," + "9" * 400 + "]"],
 )  # fmt: skip
 def test_what_is_odd_is_looked_for(served: Served, query: str) -> None:
     answer = httpx.get(f"{served.pages}/api/v1/search?{query}")

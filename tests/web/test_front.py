@@ -14,6 +14,7 @@ import httpx
 import pytest
 from markupsafe import Markup
 
+from lafka.index import search
 from lafka.index.rows import STATES
 from lafka.warc.errors import BadWarc
 from lafka.web.pages import STATE_WORDS, when
@@ -112,6 +113,36 @@ def test_what_is_found_is_narrowed_by_links(client: httpx.Client) -> None:
     narrowed = client.get("/search?q=work&archive=oth").text
     assert 'name="archive" value="oth"' in narrowed
     assert 'href="/search?q=work"' in narrowed
+
+
+def test_a_search_that_ended_before_its_end_says_so(
+    front: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("RARE", "PART"):
+        monkeypatch.setattr(search, name, 1)
+    at, seen = "q=repec+work", list[str]()
+    with inside(front.store, tmp_path) as web:
+        _, body = ask(web, PAGES, b"/api/v1/search", at.encode())
+        while at:
+            text = ask(web, PAGES, b"/search", at.encode())[1].decode()
+            papers = Links(text).papers
+            seen += papers
+            assert "only a part of the index was looked through" in text
+            assert ("At least 1 paper, shortest title first." in text) is bool(papers)
+            found = re.search(r'href="/search\?([^"]+)" rel="next">(More papers|Look on)<', text)
+            at = found[1].replace("&amp;", "&") if found else ""
+    assert sorted(seen) == [LATER, TITLED]
+    told = json.loads(body)
+    assert (told["count"], told["is_least"], told["way"]) == (1, True, "frequent-words")
+    assert told["note"].endswith("A rarer word finds more.")
+
+
+def test_archives_and_series_are_found_in_any_case(client: httpx.Client) -> None:
+    for upper, lower in (("TTL", "ttl"), ("ttl/WPaper", "ttl/wpaper"), ("Ttl/wpaper?year=1994",
+                         "ttl/wpaper?year=1994"), ("NONE", "none")):  # fmt: skip
+        answer = client.get(f"/archives/{upper}")
+        assert (answer.status_code, answer.headers["Location"]) == (301, f"/archives/{lower}")
+    assert client.get("/archives/TTL", follow_redirects=True).status_code == 200
 
 
 def test_archives_series_years_and_the_newest_are_browsed(client: httpx.Client) -> None:
