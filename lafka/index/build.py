@@ -56,12 +56,13 @@ More = Callable[[sqlite3.Connection, IndexTally, Archive, IndexFiles], None]
 @runtime_checkable
 class Beside(Protocol):
     """What goes on beside the making of an index anew, with each step of it, and waits for nothing;
-    what is left is done in the end, as with any :data:`More`.
+    what is left *is_last* waits for, before words are made of it. Returns whether more may come.
     """
 
     def beside(
-        self, db: sqlite3.Connection, account: IndexTally, archive: Archive, place: IndexFiles
-    ) -> None: ...
+        self, db: sqlite3.Connection, account: IndexTally, archive: Archive, place: IndexFiles,
+        *, is_last: bool,
+    ) -> bool: ...  # fmt: skip
 
     def close(self) -> None: ...
 
@@ -155,9 +156,10 @@ class _Making:
         tables.remove(self._place.draft)
 
     def _build(self, db: sqlite3.Connection, *, anew: bool = False) -> None:
-        def beside() -> None:
-            for one in self.beside if anew else ():
-                one.beside(db, self.account, self._archive, self._place)
+        def beside(is_last: bool) -> bool:
+            given = (db, self.account, self._archive, self._place)
+            more = [one.beside(*given, is_last=is_last) for one in self.beside if anew]
+            return any(more)  # of all, each of which has done its part
 
         IndexBuilder(db, self._archive, self._place, account=self.account, clock=self._clock,
                 batch=self._batch, anew=anew, beside=beside).run()  # fmt: skip
@@ -246,7 +248,7 @@ class IndexBuilder:
         clock: Callable[[], int] = time_ns,
         batch: int = BATCH,
         anew: bool = False,
-        beside: Callable[[], object] = lambda: None,
+        beside: Callable[[bool], bool] = lambda is_last: False,  # noqa: ARG005
     ) -> None:
         self._db = db
         self._archive = archive
@@ -274,6 +276,8 @@ class IndexBuilder:
         self._step()
         FeedRows(self._db, self._archive, self._hosts, self._papers, reading=self._reading,
                  account=self._account, step=self._step, batch=self._batch).refresh()  # fmt: skip
+        while self._beside(True):
+            self._step()
         self._papers.finish()
         if not met or UNFINISHED in met or self._account.changed:
             self._note(began)
@@ -291,7 +295,7 @@ class IndexBuilder:
 
     def _step(self) -> None:
         """Commit: what was written so far is there for readers, and outlives a kill."""
-        self._beside()
+        self._beside(False)
         self._db.execute("COMMIT")
         self._db.execute("BEGIN IMMEDIATE")
         self._waiting = 0

@@ -22,7 +22,7 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -467,7 +467,7 @@ def days_between(first: str, last: str) -> float:
 
 def moment(text: str) -> datetime:
     """The moment that *text* names, ``YYYY-MM-DDThh:mm:ss`` with a fraction or without."""
-    return datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC)
+    return datetime.fromisoformat(text if text.endswith("Z") else f"{text}Z")
 
 
 def life(asks: Sequence[AskRun], futs: Sequence[str]) -> Life:

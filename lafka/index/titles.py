@@ -112,7 +112,7 @@ def clean(text: str) -> str:
 class Titles:
     """Brings the titles of an index up to date; what ``build.refresh`` takes as *more*.
 
-    Of an index that is made anew most are read beside the making of its rows.
+    Those of an index that is made anew are read beside the making of its rows.
     """
 
     def __init__(self, redif: Redif | None = None) -> None:
@@ -120,9 +120,10 @@ class Titles:
         self._reading: _Reading | None = None
 
     def beside(
-        self, db: sqlite3.Connection, account: IndexTally, archive: Archive, place: IndexFiles
-    ) -> None:
-        self._begun(db, account, archive, place).go_on(db)
+        self, db: sqlite3.Connection, account: IndexTally, archive: Archive, place: IndexFiles,
+        *, is_last: bool,
+    ) -> bool:  # fmt: skip
+        return self._begun(db, account, archive, place).go_on(db, is_last=is_last)
 
     def __call__(
         self, db: sqlite3.Connection, account: IndexTally, archive: Archive, place: IndexFiles
@@ -160,17 +161,19 @@ class _Reading:
         """The number of the last paper that :meth:`go_on` has met."""
         self.close = reader.close
 
-    def go_on(self, db: sqlite3.Connection) -> None:
-        """Write what was read since the last call, and begin to read of some papers more.
+    def go_on(self, db: sqlite3.Connection, *, is_last: bool) -> bool:
+        """Write what was read since the last call, or wait for all that is begun where *is_last*,
+        and begin to read of some papers more; whether there are any.
 
         *db* is an index that is made anew, in a transaction; the words of a paper come later.
         """
-        while self._chunks and self._chunks[0].is_done:
+        while self._chunks and (is_last or self._chunks[0].is_done):
             self._write(db, self._next())
         if self._waiting < BATCH:
             rows = _some(db, self._last, self._last if self._redif else _NO_ID)
             self._begin(rows)
             self._last = rows[-1][0] if rows else self._last
+        return bool(self._chunks)
 
     def finish(self, db: sqlite3.Connection) -> None:
         """Read all that is left, and write it with its words."""

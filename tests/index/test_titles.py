@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lafka.cli.index import in_template
 from lafka.index import tables, titles
 from lafka.index.build import check, refresh
-from lafka.index.papers import IndexTally
+from lafka.index.papers import IndexTally, PaperRows
 from lafka.index.tables import IndexFiles
 from lafka.index.titles import (
     LONGEST,
@@ -210,7 +210,9 @@ def test_what_is_known_is_taken_over_when_the_index_is_made_anew(
 
 
 @pytest.mark.parametrize("batch", [1, 2, 100])
-def test_titles_beside_the_making_are_those_of_after_it(store: Store, batch: int) -> None:
+def test_titles_beside_the_making_are_those_of_after_it(
+    store: Store, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pids = [f"RePEc:abc:wpaper:{number}" for number in range(7)]
     for pid in pids:
         store.put(store.splap(html(f"<title>Of {pid[-1]}</title>"), pid=pid))
@@ -220,6 +222,10 @@ def test_titles_beside_the_making_are_those_of_after_it(store: Store, batch: int
         asked.append(pid)
         return PaperTitle(title="Said") if pid == pids[3] else None
 
+    def words(rows: PaperRows, paper: int) -> None:
+        assert rows._anew, "words of a new index are made once, of all papers"
+
+    monkeypatch.setattr(PaperRows, "words", words)
     place = IndexFiles.of(store.archive.root)
     account = refresh(store.archive, place, more=[Titles(redif)], batch=batch)
     assert account.titles == len(pids)

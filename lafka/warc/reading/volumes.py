@@ -78,7 +78,7 @@ class Volume:
     ) -> None:
         if not isinstance(path, Path | str):
             source, path = source_of(path), name_of(path)
-        self.path = Path(path)
+        self.path = path if isinstance(path, Path) else Path(path)  # a path of a path is read anew
         self.strict = strict
         self.salvage = salvage
         self.limits = limits or HeaderLimits()
