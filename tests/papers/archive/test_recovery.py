@@ -484,6 +484,14 @@ def test_a_kept_run_is_marked_as_copied(store: Store) -> None:
     assert recovered(store.archive) == []
 
 
+def test_a_folder_that_is_no_run_s_is_told_and_gives_no_trail(store: Store) -> None:
+    (store.root / "raw" / "mine").mkdir(parents=True)
+    (found,) = recover(store.archive)
+    assert (found.run, found.trails, found.opened) == ("", 0, 0)
+    assert "mine" in found.problems[0]
+    assert (store.root / "raw" / "mine").is_dir()
+
+
 def test_recovery_stops_between_runs(tmp_path: Path) -> None:
     for n in range(3):
         Store(tmp_path / "a", run=str(n)).die()
