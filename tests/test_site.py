@@ -100,6 +100,7 @@ def test_the_tree_of_outcomes_has_each_group() -> None:
     assert [group for group in Group if f">{group}<" not in MADE["outcomes.svg"]] == []
 
 
+@pytest.mark.long("builds the whole site, as make docs does")
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     if find_spec("mkdocs") is None or find_spec("mkdocstrings") is None:
         pytest.skip("requirements-docs.txt is not installed: make docs")
