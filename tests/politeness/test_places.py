@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -155,3 +155,22 @@ def test_a_host_whose_trails_go_on_elsewhere_gets_half_of_them_at_most(feeder: F
     places.end(3)
     assert begun(places) == [10, 11]
     assert begun(places) == []
+
+
+@pytest.mark.parametrize("ends", [Places.answered, Places.end])
+def test_hosts_that_answered_late_or_ended_keep_no_trail_from_new_ones(
+    tmp_path: Path, ends: Callable[[Places, int], None]
+) -> None:
+    now = [0.0]
+    feeder = Feeder(tmp_path / "queue", per_host=1)
+    feeder.load(line(n, f"h{n}.example") for n in range(40))
+    places = Places(feeder, trails_max=10, clock=lambda: now[0])
+    first = begun(places, 9)
+    assert len(first) == 9
+    now[0] += PATIENCE
+    assert begun(places) == []  # nine wait by now, and none is known to answer
+    for number in first:
+        ends(places, number)
+        places.end(number)
+    assert len(begun(places)) == 10
+    feeder.close()
