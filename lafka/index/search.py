@@ -415,24 +415,30 @@ def _walk(
 ) -> _Stretch:
     """The rows behind *place*, or from the beginning: so many, all, or those of a bound of work."""
     filters = _filters(way, question)
-    kept = _kept(db, filters)
     if way.words:
-        return _ranked(db, way.words, filters, kept, place)
-    if kept is not None or not filters:
-        return _Stretch(_rows(db, way, place, most, kept))
+        return _ranked(db, way.words, filters, place)
+    if not filters:
+        return _Stretch(_rows(db, way, place, most))
     rows: list[_Row] = []
-    for _ in range(LOOKED // COUNTED):
-        some = _rows(db, way, place, COUNTED, None)
+    at = place
+    for number in range(LOOKED // COUNTED):
+        if number == 1 and (kept := _kept(db, filters)) is not None:
+            return _Stretch(_rows(db, way, place, most, kept))
+        some = _rows(db, way, at, COUNTED)
         passing = {*_passing(db, filters, [row[-1] for row in some])}
         rows += [row for row in some if row[-1] in passing]
         if len(some) < COUNTED or len(rows) >= most:
             return _Stretch(rows[:most])
-        place = some[-1]
-    return _Stretch(rows, place)
+        at = some[-1]
+    return _Stretch(rows, at)
 
 
 def _rows(
-    db: sqlite3.Connection, way: _Way, place: _Row | None, most: int, kept: Sequence[int] | None
+    db: sqlite3.Connection,
+    way: _Way,
+    place: _Row | None,
+    most: int,
+    kept: Sequence[int] | None = None,
 ) -> list[_Row]:
     """The rows behind *place*, at most so many, of the papers that are *kept*, or of all."""
     where, values = [*way.where], [*way.values]
@@ -454,13 +460,10 @@ def _rows(
 
 
 def _ranked(
-    db: sqlite3.Connection,
-    words: _Words,
-    filters: Sequence[_Filter],
-    kept: Sequence[int] | None,
-    place: _Row | None,
+    db: sqlite3.Connection, words: _Words, filters: Sequence[_Filter], place: _Row | None
 ) -> _Stretch:
     """The papers with all *words* behind *place*, best first: of rare words all, else of a part."""
+    kept = _kept(db, filters)
     start = place[0] if place else 0
     (last,) = db.execute("SELECT ifnull(max(id), 0) FROM paper").fetchone()
     until = last if words.rare else min(last, start + WORK // words.size)
