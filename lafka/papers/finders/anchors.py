@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from lxml import etree
 
 from lafka.papers.candidates import REWRITE, Candidate
-from lafka.papers.finders import signs, urls, weights, words
+from lafka.papers.finders import platforms, signs, urls, weights, words
 from lafka.papers.finders.identity import MIN_WORDS
 from lafka.papers.finders.lists import PART, has_metas, signs_of_a_paper, told_apart, withholds
 from lafka.papers.finders.pages import Element, Page, text_of, without_owner
@@ -23,7 +23,6 @@ from lafka.papers.finders.rules import Score, Words
 _SIZE = re.compile(r"\d\s*(?:[kmKM][bB]|[KMКМ][БB]|k[oi]b?|Mo|[kKM]i?[Bb]ytes?)\b", re.IGNORECASE)
 _URL_TEXT = re.compile(r"(?:https?://|www\.)\S+$", re.IGNORECASE)
 _STOP = re.compile(r"[.!?;:]\s|\n\s*\n")
-_PREPRINT = re.compile(r"^(https?://[\w.]{0,20}arxiv\.org)/abs/([\w./-]+)$", re.IGNORECASE)
 _BY_PREPRINT = f"{REWRITE}preprint"
 _SCHEME_LESS = re.compile(r"\s*www\.", re.IGNORECASE)
 _URLS = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
@@ -66,7 +65,6 @@ _OF_PAPER = frozenset({"says-version", "says-full-text", "says-cjk-full-text"})
 _RUNNING = (("running-text", weights.RUNNING_TEXT),)
 _SECTION_TAGS = frozenset({"nav", "footer", "figure", "menu"})
 _UNSCORED = ("unscored",)
-_RESOLVERS = frozenset({"doi.org", "dx.doi.org", "hdl.handle.net", "linkinghub.elsevier.com"})
 _HOMES = frozenset({"/", "/index.html", "/index.php"})
 _NEVER = frozenset(weights.NEVER_HOSTS)
 
@@ -82,7 +80,7 @@ def anchors(page: Page) -> Iterator[Candidate]:
     """Every ``<a>`` with an http address, and buttons and options that hold one."""
     scorer = Scorer(page)
     found = [*_links(page, scorer)]
-    preprints = [(c, e) for c, e in found if "arxiv.org/abs/" in c.url]
+    preprints = [(c, e) for c, e in found if platforms.PREPRINT in c.url]
     files = {e.place: made for c, e in preprints if (made := _of_preprint(page, scorer, c, e))}
     told = [(files.get(e.place, c), e) for c, e in found if c.reasons != _UNSCORED]
     listed = told_apart(page, told)
@@ -141,10 +139,8 @@ def _of_preprint(
     """Return the file of the preprint that a link leads to the page of, judged as if the link
     led to the file; None of any other link, and on the preprint server itself.
     """
-    if page.site == "arxiv.org":
-        return None
-    made = _PREPRINT.sub(r"\1/pdf/\2", candidate.url)
-    return None if made == candidate.url else scorer.candidate(element, made, _BY_PREPRINT)
+    made = platforms.file_of_preprint(candidate.url, page.site)
+    return scorer.candidate(element, made, _BY_PREPRINT) if made else None
 
 
 def _meant(page: Page, href: str, candidate: Candidate) -> Iterator[Candidate]:
@@ -278,7 +274,7 @@ class Scorer:
         if host != self._page.host:
             if host in _NEVER or (urls.site(host) in _NEVER and host not in weights.FILE_HOSTS):
                 return "never-host", weights.NEVER_HOST
-            if host in _RESOLVERS:
+            if host in urls.RESOLVERS:
                 return "resolver", weights.DOI_RESOLVER
         if tool and "pdf" not in text:
             return weights.SEGMENTS.name, weights.SEGMENTS.weight

@@ -60,6 +60,7 @@ _WHOLE = frozenset({"says-full-text", "names-whole"})
 _CHAPTER = frozenset({"says-chapter", "names-chapter"})
 _ELSEWHERE = frozenset({"other-site", "ends-in-pdf"})
 _PAPERS_BUTTON = frozenset({"says-pdf", "says-full-text"})
+_GIVES = _PAPERS_BUTTON | {"says-download"}
 _DIGITS = re.compile(r"\d+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _VERSION = re.compile(r"/v\d{1,3}\.pdf(?:$|\?)", re.IGNORECASE)  # a paper's earlier version
@@ -202,6 +203,8 @@ def _with_only_file(found: Sequence[Candidate], kind: PageKind) -> list[Candidat
     """
     given, files = found, [c for c in found if _is_file(c)]
     if kind is PageKind.PAPER and not files:
+        files = [c for c in found if _is_button(c)]
+    if kind is PageKind.PAPER and not files:
         unnamed = [_unnamed(c) for c in found]
         files = [c for c in unnamed if _is_file(c)]
         found = unnamed if len({urls.twin_key(c.url) for c in files}) == 1 else found
@@ -216,7 +219,7 @@ def _with_only_file(found: Sequence[Candidate], kind: PageKind) -> list[Candidat
             reasons=(*c.reasons, "only-file"),
         )
         if c in files
-        and not signs.FILE.isdisjoint(c.reasons)
+        and (not signs.FILE.isdisjoint(c.reasons) or _is_button(c))
         and (kind is PageKind.PAPER or signs.is_own(c, kind))
         else c
         for c in found
@@ -261,6 +264,14 @@ def _is_file(candidate: Candidate) -> bool:
     reasons = candidate.reasons
     against = not signs.NO_FILE.isdisjoint(reasons) or signs.says_against(reasons)
     return candidate.score - _lost(candidate) >= weights.LONE and not against
+
+
+def _is_button(candidate: Candidate) -> bool:
+    """Return whether a link only says that it gives a file: its address shows nothing."""
+    reasons = candidate.reasons
+    asked = candidate.score > 0 and not _GIVES.isdisjoint(reasons)
+    against = not signs.NO_FILE.isdisjoint(reasons) or signs.says_against(reasons)
+    return asked and "no-href-sign" in reasons and not against
 
 
 def _promised(ranked: list[Candidate]) -> list[Candidate]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from lafka.papers.candidates import Candidate
-from lafka.papers.finders import signs, urls
+from lafka.papers.finders import signs, urls, words
 from lafka.papers.finders.ends import PageVerdict
 from lafka.papers.finders.identity import key
 from lafka.papers.finders.lists import ONE_OF_MANY, describes_a_paper, signs_of_a_paper
@@ -212,10 +212,13 @@ MAX_HEADING = 7  # words of a heading that names a kind; longer ones are titles
 MAX_TITLES = 4
 MIN_TITLE_WORDS = 4  # of a title that no meta gives: a site's name has fewer
 MAX_VERSIONS = 3
+MAX_BUTTON = 30  # characters
+MAX_SAID = 2  # times that a button stands on a page: over the text, and at its end
 MIN_ABSTRACTS = 2  # under one word: a list of papers
 WORDS_OF_COURSE = 1000  # of a page, for each word of a course beyond the first
 _NO_FILE = (signs.NO_FILE | signs.NEIGHBOURS) - {"other-site"}
 _BUTTONS = signs.ASKED | {"says-version", "says-cjk-full-text", "says-cjk-download"}
+_OF_PAPER = frozenset({"says-pdf", "says-version", "says-full-text"})
 _OF_ADDRESS = frozenset({"own-number", "own-address"})
 _WALLS = frozenset({"bot-challenge", "login"})
 
@@ -261,7 +264,7 @@ def _is_of_paper(page: Page, candidates: Sequence[Candidate]) -> bool:
     if named or numbered or describes_a_paper(page):
         return True
     asked = any(not signs.TOLD.isdisjoint(c.reasons) for c in candidates)
-    return asked and signs_of_a_paper(page) > 0
+    return asked and (signs_of_a_paper(page) > 0 or _is_of_project(page))
 
 
 def _heading(page: Page) -> str:
@@ -356,12 +359,36 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
 
 def _is_of_project(page: Page) -> bool:
     """Return whether a site's first page is that of one paper: under a title, it has one heading
-    for an abstract.
+    for an abstract, or the buttons of a paper.
     """
     said = [text_of(e.node) for e in page.every("h1", "h2", "h3", "h4")]
     titles = [*said[:2], page.title]
     has_title = any(len(text.split()) >= MIN_TITLE_WORDS for text in titles)
-    return has_title and sum(_ABSTRACT.fullmatch(text) is not None for text in said) == 1
+    abstracts = sum(_ABSTRACT.fullmatch(text) is not None for text in said)
+    if abstracts:
+        return has_title and abstracts == 1
+    heading = next(filter(None, said), page.title)  # a person's page has the name there
+    return len(heading.split()) >= MIN_TITLE_WORDS and _has_buttons(page)
+
+
+def _has_buttons(page: Page) -> bool:
+    """Return whether *page* has the buttons of one paper: *Paper* or *PDF*, and its *Code*,
+    *Video* or *Slides*, each once; a list of papers or of a person's works repeats them.
+    """
+    papers: dict[str, str] = {}
+    others = Counter[str]()
+    for element in page.every("a"):
+        text = text_of(element.node)
+        if not text or len(text) > MAX_BUTTON or words.untold(text):
+            continue
+        found = words.of_text(text)
+        if "says-supplement" in found:
+            others[text.lower()] += 1
+        elif not _OF_PAPER.isdisjoint(found):
+            href = element.get("href")
+            if papers.setdefault(text, href) != href:
+                return False
+    return bool(papers) and max(others.values(), default=MAX_SAID + 1) <= MAX_SAID
 
 
 def _is_of_course(page: Page) -> bool:

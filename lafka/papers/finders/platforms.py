@@ -125,6 +125,19 @@ PLATFORMS: tuple[Platform, ...] = (
     ),
 )  # fmt: skip
 
+PREPRINT = "arxiv.org/abs/"  # in the address of a preprint's page, wherever a link to it stands
+_PREPRINT = re.compile(r"^(https?://[\w.]{0,20}arxiv\.org)/abs/([\w./-]+)$", re.IGNORECASE)
+
+
+def file_of_preprint(url: str, site: str) -> str | None:
+    """Return the file of the preprint whose page is at *url*; None of another address, and for a
+    link on the preprint server itself, whose *site* it is.
+    """
+    found = _PREPRINT.match(url)
+    if found is None or site == PREPRINT.partition("/")[0]:
+        return None
+    return f"{found[1]}/pdf/{found[2]}"
+
 
 def platforms(page: Page) -> Iterator[Candidate]:
     """Yield what the page's own address becomes on a platform that is known."""

@@ -17,6 +17,7 @@ _TRUSTED = frozenset({"link-header", "link", "json-ld", "frame", "viewer", "meta
 _WARNINGS = frozenset({"says-supplement", "says-business"})
 _NAMES = frozenset({"says-version", "says-full-text", "says-number"})  # what one link says of both
 _UNWARNED = frozenset({"title-as-text", "says-full-text", "own-identifier", "own-row"})
+_PAPER = frozenset({"says-pdf", "says-version"})
 _BAD_PATH = frozenset({"supplement-path", "part-path", "other-type"})
 
 
@@ -61,9 +62,12 @@ def _both(one: Candidate, other: Candidate) -> Candidate:
     if one.found_by == other.found_by:
         surer, worse = (one, other) if one.score >= other.score else (other, one)
         said = [r for r in worse.reasons if r in _NAMES and r not in surer.reasons]
+        # A row of buttons names its paper first; *Code* may lead there for want of one.
+        named = surer.place < worse.place and not _PAPER.isdisjoint(surer.reasons)
+        warnings = _WARNINGS - {"says-supplement"} if named else _WARNINGS
         place = min(one.place, other.place)
         surer = replace(surer, place=place, reasons=(*surer.reasons, *said))
-        return _warned(surer, [r for r in worse.reasons if r in _WARNINGS])
+        return _warned(surer, [r for r in worse.reasons if r in warnings])
     if order(other)[0] < order(one)[0] or one.found_by.startswith(PLATFORM):
         one, other = other, one
     surer = max(one, other, key=lambda c: c.score)

@@ -16,6 +16,7 @@ RESOLVERS = (
     "doi.org",
     "dx.doi.org",
     "hdl.handle.net",
+    "linkinghub.elsevier.com",
 )  # hosts that lead on to a page, not to a file
 
 _SAFE = re.compile(r"[!#$%&'()*+,\-./0-9:;=?@A-Z_a-z~\[\]]*\Z")

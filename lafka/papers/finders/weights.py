@@ -116,6 +116,7 @@ TEXT: tuple[Words, ...] = (
             "view open", "open file", "view file", "open document", "view document", "get file",
             "visualizar abrir", "ver abrir", "abrir", "öffnen", "anzeigen", "voir ouvrir",
             "consulter le document", "ouvrir", "otwórz", "открыть", "просмотреть", "відкрити",
+            "view at publisher", "view on publisher", "publisher version", "publisher s version",
             "read article", "read paper", "view article", "view paper", "get article", "print",
             "printable version", "printer friendly", "view pdf", "get pdf", "open pdf", "here",
             "click here", "hier", "ici", "cliquez ici", "aquí", "aqui", "qui", "tutaj", "здесь",

@@ -467,3 +467,43 @@ def test_a_list_of_few_files_gives_the_one_whose_title_is_known(body, title):
     assert called == ["https://quill.example.org/land.pdf"]
     other = replace(page, titles=("Salt roads in the north of Hungary",))
     assert not any(c.label == "fut" for c in find(other))
+
+
+ABSTRACT = "<h2>Abstract</h2><p>We measure the ice.</p>"
+ROW = "<a href=/s/zz.pdf>Paper</a> <a href=https://c.example/q>Code</a> <a href=/v>Video</a>"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "fut"),
+    [
+        ("/a", "<a href=/content/123/get>Download</a>", "/content/123/get"),
+        ("/a", "<a href=/zz.pdf>PDF</a> <a href=/zz.pdf>Slides</a>", "/zz.pdf"),
+        ("/a", "<a href=/zz.pdf>Paper</a> <a href=/zz.pdf>Code</a>", "/zz.pdf"),
+        ("/", ROW, "/s/zz.pdf"),
+    ],
+)  # fmt: skip
+def test_the_buttons_of_a_paper_give_its_fut(path, body, fut):
+    body = f"{PLAIN}{ABSTRACT if path == '/a' else ''}{body}"
+    best = find(Page(f"https://x.example{path}", body.encode()))[0]
+    assert (best.url, best.label, best.promising) == (f"https://x.example{fut}", "fut", True)
+
+
+def test_what_is_at_the_publisher_is_believed_where_its_address_is_a_files():
+    body = f"{PLAIN}{ABSTRACT}<a href=https://p.example/a{{}}>View at Publisher</a>"
+    labels = [
+        find(Page("https://x.example/publication/ice", body.format(end).encode()))[0].label
+        for end in (".pdf", "/ice")
+    ]
+    assert labels == ["fut", "other"]
+
+
+@pytest.mark.parametrize("title", ["Ada Quill", "Slow glaciers and quick rivers"])
+def test_buttons_that_come_again_are_those_of_a_list(title):
+    body = f"<h1>{title}</h1>{ROW}{ROW.replace('zz', 'yy')}"
+    found = find(Page("https://x.example/", body.encode()))
+    assert not any(c.promising for c in found)
+
+
+def test_a_supplement_that_is_named_before_its_icon_stays_one():
+    body = f"{PLAIN}{ABSTRACT}<a href=/zz.pdf>Supplement</a> <a href=/zz.pdf>[PDF]</a>"
+    assert find(Page("https://x.example/publication/ice", body.encode()))[0].label == "supplement"
