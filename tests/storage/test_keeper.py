@@ -464,6 +464,26 @@ def test_a_fault_of_our_own_is_told_to_all_who_wait(monkeypatch: pytest.MonkeyPa
     made.keeper.stop()
 
 
+def test_a_fault_of_our_own_is_told_to_who_came_just_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = Desk()
+    late = made.commit("late", steps("late", []))
+
+    def fails(keeper: Keeper) -> None:
+        keeper.put([late])
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Keeper, "_hand_out", fails)
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    works = [made.commit(n, steps(str(n), [])) for n in range(keepers.BATCH_MAX + 1)]
+    made.keeper.put(works)
+    ended = made.wait(len(works) + 1)
+    assert late in ended
+    assert all(isinstance(work.error, ZeroDivisionError) for work in ended)
+    made.keeper.stop()
+
+
 LEFT = """
 from lafka.storage.keeper import Call, Keeper
 from queue import SimpleQueue

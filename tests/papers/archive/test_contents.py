@@ -202,6 +202,15 @@ def test_an_answer_without_its_warcinfo_s_id_is_of_the_one_before(tmp_path: Path
     assert list(paper_ids(warc)) == ["RePEc:abc:wpaper:1", "RePEc:abc:wpaper:2"]
 
 
+def test_a_resource_that_is_no_pdf_is_held_by_the_digest_it_states(tmp_path: Path) -> None:
+    warc = tmp_path / "1.warc"
+    append_info(warc)
+    held = append(warc, "resource", page(), WARC_Payload_Digest=digest(page()))
+    append(warc, "resource", page(2), WARC_Payload_Digest="sha1:B2LTWWPUOYAH7UIPQ7ZUPQ4VMBSVC36A")
+    payloads = scanned(warc).payloads
+    assert {stated: one.record_id for stated, one in payloads.items()} == {digest(page()): held}
+
+
 def test_what_was_read_before_trouble_is_there(tmp_path: Path) -> None:
     warc = tmp_path / "1.warc"
     append_info(warc)
