@@ -8,6 +8,7 @@
 # make docs   builds the site over docs/ into build/site, with a search and an API reference
 # make drawings  draws the pictures of the documentation; the terminal's from docs/tutorial.md
 # make services  installs the servers that some tests start; without them these are skipped
+# make coverage  runs what make test does, and holds each room to its floor of lines and branches
 # make faults kills crawls by the thousand; FAULTS="--phases kills --kills 100" for less
 # make mutants  changes modules that matter, and tells what tests do not notice; MUTANTS="--count 40"
 
@@ -64,7 +65,8 @@ services: $(TESTED)
 	$(BIN)/python -m tests.services
 
 coverage: $(TESTED)
-	$(BIN)/python -m pytest --workers $(WORKERS) --cov --cov-report=term $(TESTS)
+	$(BIN)/python -m pytest --workers $(WORKERS) --cov --cov-report= $(TESTS)
+	$(BIN)/python -m $(if $(TESTS),coverage report,tests.floors)
 
 lint: $(TESTED)
 	$(BIN)/ruff check .

@@ -36,7 +36,8 @@ _CRAWLS = ("tests/faults/test_kills.py", "tests/faults/test_batches.py")
 STORE = (*_ARCHIVE, *_CRAWLS)
 WIRE = ("tests/capture", "tests/crawls/test_road.py", "tests/crawls/test_ends.py")
 QUEUE = ("tests/politeness/test_places.py", "tests/papers/lists/test_feeder.py",
-         "tests/crawls/test_hosts.py", "tests/crawls/test_input.py")  # fmt: skip
+         "tests/papers/lists/test_fleets.py", "tests/crawls/test_hosts.py",
+         "tests/crawls/test_input.py")  # fmt: skip
 MODULES = {
     "storage/keeper.py": ("tests/storage/test_keeper.py", "tests/storage/keeping", *STORE),
     "storage/steps.py": ("tests/storage/test_keeper.py", "tests/storage/keeping", *STORE),
