@@ -64,8 +64,9 @@ services: $(TESTED)
 	$(PIP) -r requirements-services.txt || { sleep 10; $(PIP) -r requirements-services.txt; }
 	$(BIN)/python -m tests.services
 
+# Whether tests pass is for make test to say: some count what a tracer adds, as modules and files.
 coverage: $(TESTED)
-	$(BIN)/python -m pytest --workers $(WORKERS) --cov --cov-report= $(TESTS)
+	-$(BIN)/python -m pytest --workers $(WORKERS) --cov --cov-report= $(TESTS)
 	$(BIN)/python -m $(if $(TESTS),coverage report,tests.floors)
 
 lint: $(TESTED)
