@@ -1,8 +1,8 @@
 """The share of each room's lines and branches that the tests reach, held to a floor.
 
 ``python -m tests.floors`` (``make coverage``), where coverage has left its data, tells the shares,
-and ends with 1 where one is below its floor. Floors are one to two points below what was measured, so
-that a room whose new code has no test is noticed; whoever raises a share raises its floor.
+and ends with 1 where one is below its floor. Floors are one to two points below what was
+measured, so that a room whose new code has no test is noticed; who raises a share raises its floor.
 """
 
 from __future__ import annotations
