@@ -58,34 +58,36 @@ class _Workers:
         workers: list[_Worker] = []
         try:
             for number in range(min(self.config.getoption("workers"), len(files))):
-                if not self._begin(session, number, workers, deque([files.popleft()])):
+                if not self._begin(session, number, workers, files.popleft()):
                     return True  # this is the worker, and it has run its tests
-            return self._gather(session, files, workers)
+            self._gather(session, files, workers)
+            return True
         finally:
             _end(workers)
 
     # ---- Where the tests were collected
 
     def _begin(
-        self, session: pytest.Session, number: int, workers: list[_Worker], first: deque[Place]
+        self, session: pytest.Session, number: int, workers: list[_Worker], first: Place
     ) -> bool:
         """Add a worker to *workers*; false in that worker, when it has run its tests."""
         ours, its = Pipe()
-        begin, end = first[0]
         if pid := os.fork():
             its.close()
-            workers.append(_Worker(pid, ours, deque(range(begin, end))))
+            workers.append(_Worker(pid, ours, deque(range(*first))))
             return True
         ours.close()
         for other in workers:
             other.pipe.close()
         workers.clear()  # they are not this process's to end
         self._become(its, number)
-        self._work(session, begin, end)
+        self._work(session, *first)
         return False
 
-    def _gather(self, session: pytest.Session, files: deque[Place], workers: list[_Worker]) -> bool:
-        """Hand on what workers report until all have ended; again false in a worker alone."""
+    def _gather(self, session: pytest.Session, files: deque[Place], workers: list[_Worker]) -> None:
+        """Hand on what workers report until all have ended; in a worker that takes the place of
+        one that died, run its tests.
+        """
         begun = len(workers)
         while workers:
             for pipe in wait([worker.pipe for worker in workers]):
@@ -97,13 +99,12 @@ class _Workers:
                     _end([worker])
                     if rest := self._failed(session, worker):
                         begun += 1
-                        if not self._begin(session, begun, workers, deque([rest])):
-                            return True
+                        if not self._begin(session, begun, workers, rest):
+                            return
                 if session.shouldfail:
                     raise session.Failed(session.shouldfail)
                 if session.shouldstop:
                     raise session.Interrupted(session.shouldstop)
-        return True
 
     def _heard(self, session: pytest.Session, worker: _Worker, files: deque[Place]) -> None:
         kind, told = worker.pipe.recv()
