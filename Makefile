@@ -8,7 +8,7 @@
 # make docs   builds the site over docs/ into build/site, with a search and an API reference
 # make drawings  draws the pictures of the documentation; the terminal's from docs/tutorial.md
 # make services  installs the servers that some tests start; without them these are skipped
-# make coverage  runs what make test does, and holds each room to its floor of lines and branches
+# make coverage  runs what make test does, and holds each room to its floor; of a room it tells the lines not reached
 # make faults kills crawls by the thousand; FAULTS="--phases kills --kills 100" for less
 # make mutants  changes modules that matter, and tells what tests do not notice; MUTANTS="--count 40"
 
@@ -64,10 +64,8 @@ services: $(TESTED)
 	$(PIP) -r requirements-services.txt || { sleep 10; $(PIP) -r requirements-services.txt; }
 	$(BIN)/python -m tests.services
 
-# Whether tests pass is for make test to say: some count what a tracer adds, as modules and files.
 coverage: $(TESTED)
-	-$(BIN)/python -m pytest --workers $(WORKERS) --cov --cov-report= $(TESTS)
-	$(BIN)/python -m $(if $(TESTS),coverage report,tests.floors)
+	$(BIN)/python -m pytest --workers $(WORKERS) --floors $(TESTS)
 
 lint: $(TESTED)
 	$(BIN)/ruff check .
@@ -92,7 +90,7 @@ mutants: $(TESTED)
 	$(BIN)/python -m tests.faults.mutations $(MUTANTS)
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .coverage* htmlcov build dist *.egg-info
+	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
 
 # A package index that stumbles is asked a second time.
 $(READY): requirements.txt pyproject.toml

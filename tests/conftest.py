@@ -14,7 +14,7 @@ import scrapy.core.downloader.contextfactory  # noqa: F401  looks at its callers
 from tests import costs, lastruns, removals, starts, suites
 from tests.waiting import LIMIT
 
-pytest_plugins = ["tests.workers"]
+pytest_plugins = ["tests.workers", "tests.floors"]
 removals.install()
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so shells begin what is in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)

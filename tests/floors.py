@@ -1,20 +1,20 @@
-"""The share of each room's lines and branches that the tests reach, held to a floor.
+"""``pytest --floors``: the share of each room's statements that the tests reach, held to a floor.
 
-``python -m tests.floors`` (``make coverage``), where coverage has left its data, tells the shares,
-and ends with 1 where one is below its floor. Floors are one to two points below what was
+A run of the whole short suite fails where a room is below its floor; one of a room's tests tells
+the lines of that room that they did not reach. Floors are one to two points below what was
 measured, so that a room whose new code has no test is noticed; who raises a share raises its floor.
 """
 
 from __future__ import annotations
 
-import sys
+import os
 from collections.abc import Mapping
-from io import StringIO
 from pathlib import Path
+from typing import Any
 
-from coverage import Coverage
-from coverage.exceptions import NoDataError
+import pytest
 
+from tests import reached
 from tests.starts import ROOT
 
 FLOORS = {
@@ -25,17 +25,56 @@ FLOORS = {
 """Room, a folder of ``lafka`` -> percent; ``.`` for the modules beside them."""
 
 
-def shares(coverage: Coverage, package: Path) -> dict[str, float]:
-    """Percent of the statements and branches of each room of *package* that *coverage* saw."""
-    rooms = sorted(path.name for path in package.iterdir() if (path / "__init__.py").exists())
-    patterns = {room: f"{package / room}/**" for room in rooms} | {".": f"{package}/*.py"}
-    found = {}
-    for room, pattern in patterns.items():
-        try:
-            found[room] = coverage.report(include=[pattern], file=StringIO(), ignore_errors=True)
-        except NoDataError:
-            found[room] = 0.0
-    return found
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--floors", action="store_true", help="tell what the tests reach of Lafka")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("floors"):
+        config.pluginmanager.register(_Floors(), "floors")
+
+
+class _Floors:
+    """A plugin of the process that tells; its forks have nothing to say."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self.lines: reached.Lines = {}
+        self.low: list[str] = []
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if os.getpid() != self.pid:
+            return
+        self.lines = reached.end()
+        if not session.config.option.file_or_dir and not session.config.option.keyword:
+            self.low = below(shares(self.lines, reached.PACKAGE), FLOORS)
+            if self.low and session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
+        terminalreporter.section("statements reached")
+        places = [Path(path.split("::")[0]).absolute() for path in config.option.file_or_dir]
+        for path, (yes, no) in self.lines.items():
+            own = ROOT / "tests" / path.relative_to(reached.PACKAGE)
+            if yes and no and any(own.parent.is_relative_to(place) for place in places):
+                missed = ", ".join(map(str, no))
+                terminalreporter.write_line(f"{path.relative_to(ROOT)}: not {missed}")
+        for room, share in shares(self.lines, reached.PACKAGE).items():
+            terminalreporter.write_line(f"{room:12} {share:5.1f} %")
+        for sentence in self.low:
+            terminalreporter.write_line(sentence, red=True)
+
+
+def shares(lines: reached.Lines, package: Path) -> dict[str, float]:
+    """Percent of the statements of each room of *package* that were reached."""
+    counts: dict[str, list[int]] = {}
+    for path, (yes, no) in sorted(lines.items()):
+        room = next(iter(path.relative_to(package).parent.parts), ".")
+        count = counts.setdefault(room, [0, 0])
+        count[0] += len(yes)
+        count[1] += len(yes) + len(no)
+    return {room: 100 * yes / (all_ or 1) for room, (yes, all_) in counts.items()}
 
 
 def below(found: Mapping[str, float], floors: Mapping[str, int]) -> list[str]:
@@ -47,19 +86,3 @@ def below(found: Mapping[str, float], floors: Mapping[str, int]) -> list[str]:
     ]
     said += [f"{room}: it has no floor in tests/floors.py" for room in found if room not in floors]
     return said + [f"{room}: there is no such room" for room in floors if room not in found]
-
-
-def main() -> int:
-    coverage = Coverage(config_file=str(ROOT / "pyproject.toml"))
-    coverage.load()
-    found = shares(coverage, ROOT / "lafka")
-    for room, share in found.items():
-        print(f"{room:12} {share:5.1f} %")
-    said = below(found, FLOORS)
-    for sentence in said:
-        print(sentence)
-    return 1 if said else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

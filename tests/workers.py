@@ -152,9 +152,8 @@ class _Workers:
         self.pipe = pipe
         os.register_at_fork(after_in_child=pipe.close)  # or nobody would hear that this one died
         plugins = self.config.pluginmanager
-        for name in ("terminalreporter", "_cov"):
-            if plugin := plugins.getplugin(name):
-                plugins.unregister(plugin)
+        if reporter := plugins.getplugin("terminalreporter"):
+            plugins.unregister(reporter)
         if capture := plugins.getplugin("capturemanager"):
             capture.stop_global_capturing()
             capture.start_global_capturing()
