@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests import reached
-from tests.floors import FLOORS, below, shares
+from tests.floors import FLOORS, below, runs, shares
 from tests.starts import ROOT
 
 MODULE = '''\
@@ -131,6 +131,11 @@ def test_a_process_that_is_killed_has_told_what_it_reached(tmp_path: Path) -> No
     assert done.stderr == ""
     assert "storage/outputs.py" in done.stdout.split()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_lines_that_were_missed_are_told_as_runs() -> None:
+    assert runs([1, 5, 20], [3, 4, 7, 9, 12, 22]) == "3-4, 7-12, 22"
+    assert runs([1], []) == ""
 
 
 def test_a_share_is_of_the_room_alone(tmp_path: Path) -> None:

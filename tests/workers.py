@@ -48,6 +48,7 @@ class _Workers:
         self.config = config
         self.warnings: dict[str, None] = {}
         self.pipe: Connection | None = None  # of a worker
+        self.reports: list[Any] = []  # of the test that it runs
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -116,15 +117,13 @@ class _Workers:
                 worker.pipe.send(place)
         elif kind == "warning":
             self.warnings[told] = None
-        elif kind == "begun":
-            item = session.items[told]
-            hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        elif kind == "ended":
-            item = session.items[worker.waiting.popleft()]
-            hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         else:
-            report = hook.pytest_report_from_serializable(config=self.config, data=told)
-            hook.pytest_runtest_logreport(report=report)
+            item = session.items[worker.waiting.popleft()]
+            hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+            for data in told:
+                report = hook.pytest_report_from_serializable(config=self.config, data=data)
+                hook.pytest_runtest_logreport(report=report)
+            hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
     def _failed(self, session: pytest.Session, worker: _Worker) -> Place | None:
         """Tell that the test failed in which *worker* died; what it had still to run."""
@@ -173,10 +172,10 @@ class _Workers:
 
     def _run(self, session: pytest.Session, number: int, following: int | None) -> None:
         item, items = session.items[number], session.items
-        self._tell("begun", number)
         after = None if following is None else items[following]
+        self.reports.clear()
         self.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
-        self._tell("ended", None)
+        self._tell("ran", self.reports)
 
     def _asked(self) -> Place | None:
         self._tell("next", None)
@@ -195,9 +194,8 @@ class _Workers:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if self.pipe:
             hook = self.config.hook
-            self._tell(
-                "report", hook.pytest_report_to_serializable(config=self.config, report=report)
-            )
+            data = hook.pytest_report_to_serializable(config=self.config, report=report)
+            self.reports.append(data)
 
     def pytest_warning_recorded(self, warning_message: Any, nodeid: str) -> None:
         said = f"{warning_message.category.__name__}: {warning_message.message}"
