@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests import reached
+from tests import reached, suites
 from tests.starts import ROOT
 
 FLOORS = {
@@ -24,7 +24,7 @@ FLOORS = {
     "urls": 98, "warc": 97, "web": 95, "witness": 97,
 }  # fmt: skip
 """Room, a folder of ``lafka`` -> percent; ``.`` for the modules beside them."""
-WHOLE = ("short", "all")
+WHOLE = (suites.SHORT, suites.ALL)
 """The suites that reach each room."""
 
 
