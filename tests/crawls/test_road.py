@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ class Road:
     hosts: set[str]
     most_at_once: Counter[str]
 
-    @property
+    @cached_property
     def lines(self) -> dict[str, dict[str, Any]]:
         """The first run's outcome lines by pid."""
         return {line["pid"]: line for line in outcomes(self.archive)[0]}
