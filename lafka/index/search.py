@@ -23,7 +23,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import nlargest
+from heapq import nlargest, nsmallest
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ from lafka.index.rows import STATES
 from lafka.index.tables import JOINER, spaced
 from lafka.pids import SCHEMES
 
-PAGE = 50
+PAGE = 25
 LARGEST_PAGE = 1000
 LONGEST_TEXT = 16 << 10
 COUNTED = 500
@@ -41,7 +41,7 @@ LOOKED = 4_000
 """Papers that are compared with filters."""
 RARE = 2_000
 """Papers that have a rare word at most; a word of more is frequent, and ranks nothing."""
-PART = 1_000
+PART = COUNTED
 """Papers of a part, where all words are frequent; its shortest titles come first."""
 WORK = 1_500_000
 """Papers that are looked through for the words of a part, times words."""
@@ -521,10 +521,12 @@ def _kept(db: sqlite3.Connection, filters: Sequence[_Filter]) -> list[int] | Non
     """The papers that pass all *filters*, where one of these lets few pass; else None."""
     for one in filters:
         if one.is_indexed:
-            some = f"SELECT DISTINCT {one.column} FROM {one.of} LIMIT ?"
+            once = "DISTINCT" if one.column == "paper" else ""
+            some = f"SELECT {once} {one.column} FROM {one.of} LIMIT ?"
             found = [number for (number,) in db.execute(some, (*one.values, LOOKED + 1))]
+            others = [other for other in filters if other is not one]
             if len(found) <= LOOKED:
-                return _passing(db, [other for other in filters if other is not one], found)
+                return _passing(db, others, found) if others else found
     return None
 
 
@@ -540,26 +542,29 @@ def _passing(
     return [number for (number,) in passing]
 
 
-_PAPERS_BY = f"SELECT archive, series, year, count(*) FROM paper WHERE id {_THESE} GROUP BY 1, 2, 3"
+_NAMED = f"SELECT archive, series, year FROM paper WHERE id {_THESE}"
 _LINKS_OF = f"SELECT paper, host, state FROM futli WHERE paper {_THESE}"
 
 
 def _facets(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[str, list[tuple[str, int]]]:
     """Count the papers of these *numbers* by what they can be narrowed to."""
     these = json.dumps(numbers)
+    named = Counter(db.execute(_NAMED, (these,)).fetchall())
     by: dict[str, Counter[str]] = {name: Counter() for name in ("archive", "series", "year")}
-    for archive, series, year, count in db.execute(_PAPERS_BY, (these,)):
+    for (archive, series, year), count in named.items():
         by["archive"][archive] += count
         if series:
             by["series"][f"{archive}/{series}"] += count
         if year is not None:
             by["year"][str(year)] += count
     links = db.execute(_LINKS_OF, (these,)).fetchall()
-    hosts = Counter(host for _, host in {(paper, host) for paper, host, _ in links})
-    names = db.execute(f"SELECT id, name FROM host WHERE id {_THESE}", (json.dumps([*hosts]),))
+    hosts = Counter([host for _, host in {row[:2] for row in links}])
+    least = min((count for _, count in hosts.most_common(FACETS_MAX + 1)), default=0)
+    most = [host for host, count in hosts.items() if count >= least]  # one has no name
+    names = db.execute(f"SELECT id, name FROM host WHERE id {_THESE}", (json.dumps(most),))
     by["host"] = Counter({name: hosts[number] for number, name in names if name})
-    by["state"] = Counter(state for _, state in {(paper, state) for paper, _, state in links})
-    return {name: sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:FACETS_MAX]
+    by["state"] = Counter([state for _, state in {row[::2] for row in links}])
+    return {name: nsmallest(FACETS_MAX, counts.items(), key=lambda one: (-one[1], one[0]))
             for name, counts in by.items()}  # fmt: skip
 
 
@@ -567,16 +572,15 @@ def _papers(
     db: sqlite3.Connection, numbers: Sequence[int], way: _Way | None = None
 ) -> Iterator[FoundPaper]:
     """The papers of these *numbers*, in their order; one that is gone by now is left out."""
-    these = ", ".join("?" * len(numbers))
+    these = json.dumps(numbers)
     rows = db.execute(
-        f"SELECT id, pid, title, authors, year, futs, first, last FROM paper WHERE id IN ({these})",
-        numbers,
+        f"SELECT id, pid, title, authors, year, futs, first, last FROM paper WHERE id {_THESE}",
+        (these,),
     )
     found = {row[0]: row[1:] for row in rows}
     states: dict[int, list[str]] = defaultdict(list)
-    for paper, state in db.execute(
-        f"SELECT paper, state FROM futli WHERE paper IN ({these})", numbers
-    ):
+    links = db.execute(f"SELECT paper, state FROM futli WHERE paper {_THESE}", (these,))
+    for paper, state in links:
         states[paper].append(state)
     for number in numbers:
         if number in found:

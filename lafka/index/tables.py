@@ -123,7 +123,7 @@ JOINER = "\u2060"
 
 def spaced(text: str | None) -> str | None:
     """*text* as ``words`` has it: Chinese, Japanese, Thai, ... are found by any part (ADR 41)."""
-    return None if text is None else _RUNNING.sub(JOINER, text)
+    return text if text is None or text.isascii() else _RUNNING.sub(JOINER, text)
 
 
 def make_tables(db: sqlite3.Connection) -> None:

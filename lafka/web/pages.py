@@ -37,8 +37,12 @@ _UNSEEN = re.compile(
 
 def visible(text: object) -> Markup:
     """*text* escaped, characters that are not seen or turn lines around as visible escapes."""
-    shown = _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text))
-    return escape(shown)
+    shown = str(text)
+    return escape(shown if shown.isprintable() else _UNSEEN.sub(_escape, shown))
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def plain(text: object) -> str:
@@ -73,10 +77,14 @@ def title_of(paper: FoundPaper) -> Markup:
     """The title of *paper*, else its pid, with the words that were looked for marked."""
     if not paper.marked:
         return visible(paper.title or paper.pid)
-    begin, end = MARKS
-    parts = re.split(f"([{begin}{end}])", paper.marked)
-    tags = {begin: Markup("<mark>"), end: Markup("</mark>")}
-    return Markup("").join(tags[one] if one in tags else visible(one) for one in parts)
+    return Markup(_UNSEEN.sub(_mark, escape(paper.marked)))  # noqa: S704  escaped before
+
+
+_TAGS = dict(zip(MARKS, ("<mark>", "</mark>"), strict=True))
+
+
+def _mark(found: re.Match[str]) -> str:
+    return _TAGS.get(found[0]) or _escape(found)
 
 
 STATE_WORDS = {
@@ -311,15 +319,21 @@ def _facets(
     facets: Mapping[str, list[tuple[str, int]]], named: Mapping[str, str]
 ) -> list[tuple[str, list[tuple[str, int, str]]]]:
     """Return the facets of a search: name, and values with numbers and addresses."""
+    base = _search_at(named)
+    base += "&" if named else "?"
     shown = []
     for name, values in facets.items():
         if name in named or len(values) < 2:
             continue
         rows = []
         for value, count in values:
-            archive, _, series = value.rpartition("/") if name == "series" else ("", "", "")
-            more = {"archive": archive, "series": series} if name == "series" else {name: value}
-            rows.append((value, count, _search_at(named, **more)))
+            more = {name: value}
+            if name == "series":
+                archive, _, series = value.rpartition("/")
+                more = (
+                    {"series": series} if "archive" in named else {"archive": archive, name: series}
+                )
+            rows.append((value, count, base + urlencode(more)))
         shown.append((name, rows))
     return shown
 
