@@ -403,14 +403,13 @@ class FeedRows:
 def _some_lines(feed: BinaryIO, offset: int, most: int, end: int | None = None) -> list[bytes]:
     """At most *most* whole lines from *offset* on, no more than up to *end*."""
     feed.seek(offset)
-    lines: list[bytes] = []
-    while len(lines) < most and (end is None or offset < end):
-        line = feed.readline()
-        if not line.endswith(b"\n"):
-            break
-        offset += len(line)
-        lines.append(line)
-    return lines
+    lines = [*itertools.islice(feed, most)]
+    if lines and not lines[-1].endswith(b"\n"):
+        lines.pop()
+    if end is None:
+        return lines
+    starts = itertools.accumulate(map(len, lines), initial=offset)
+    return [line for start, line in zip(starts, lines, strict=False) if start < end]
 
 
 def _plain(name: str) -> bool:

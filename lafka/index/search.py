@@ -43,6 +43,8 @@ RARE = 2_000
 """Papers that have a rare word at most; a word of more is frequent, and ranks nothing."""
 PART = COUNTED
 """Papers of a part, where all words are frequent; its shortest titles come first."""
+PART_OF_FEW = 250
+"""As :data:`PART`, of papers that pass a filter, each of which is looked for among few."""
 WORK = 1_500_000
 """Papers that are looked through for the words of a part, times words."""
 FACETS_MAX = 12
@@ -468,12 +470,12 @@ def _ranked(
     (last,) = db.execute("SELECT ifnull(max(id), 0) FROM paper").fetchone()
     until = last if words.rare else min(last, start + WORK // words.size)
     few = "" if kept is None else f" AND +rowid {_THESE}"
+    most = RARE if words.rare else PART_OF_FEW if few else PART
     numbers = [number for (number,) in db.execute(
         f"SELECT rowid FROM words WHERE words MATCH ? AND rowid > ? AND rowid <= ?{few} LIMIT ?",
-        (words.match, start, until, *([json.dumps(kept)] if few else []),
-         RARE if words.rare else PART),
+        (words.match, start, until, *([json.dumps(kept)] if few else []), most),
     )]  # fmt: skip
-    if not words.rare and len(numbers) == PART:
+    if not words.rare and len(numbers) == most:
         until = numbers[-1]
     if kept is None and filters:
         numbers = _passing(db, filters, numbers)
