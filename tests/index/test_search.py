@@ -147,10 +147,10 @@ def test_words_are_marked_as_they_were_found(
 
 
 BOUNDS: dict[str, dict[str, int]] = {
-    "few papers of a part": {"RARE": 2, "PART": 3},
+    "few papers of a part": {"RARE": 2, "PART": 3, "PART_OF_FEW": 2},
     "little work": {"RARE": 2, "WORK": 7},
     "few are compared": {"COUNTED": 5, "LOOKED": 10},
-    "all of it": {"RARE": 1, "PART": 2, "WORK": 11, "COUNTED": 2, "LOOKED": 4},
+    "all of it": {"RARE": 1, "PART": 2, "PART_OF_FEW": 1, "WORK": 11, "COUNTED": 2, "LOOKED": 4},
 }
 
 
