@@ -69,13 +69,6 @@ _HOMES = frozenset({"/", "/index.html", "/index.php"})
 _NEVER = frozenset(weights.NEVER_HOSTS)
 
 
-def _another(page: Page) -> tuple[str, float]:
-    """Return what a link with a name of its own has against it on *page*, as a rule."""
-    if has_metas(page) or signs_of_a_paper(page) > 1:
-        return "names-other", weights.NAMES_OTHER
-    return "names-another", weights.NAMES_ANOTHER
-
-
 def anchors(page: Page) -> Iterator[Candidate]:
     """Every ``<a>`` with an http address, and buttons and options that hold one."""
     scorer = Scorer(page)
@@ -107,9 +100,12 @@ def anchors(page: Page) -> Iterator[Candidate]:
 
 def _links(page: Page, scorer: Scorer) -> Iterator[tuple[Candidate, Element]]:
     looked_at = 0
+    known: dict[str, str | None] = {"": None}  # menus say the same again
     for count, element in enumerate(page.every("a", "area")):
-        href, found_by = element.node.get("href"), "anchor"
-        url = page.absolute(href) if href else None
+        href, found_by = element.get("href"), "anchor"
+        if href not in known:
+            known[href] = page.absolute(href)
+        url = known[href]
         if url is None:
             url, found_by = _hidden(page, element), "script-link"
         if url is None:
@@ -204,7 +200,6 @@ class Scorer:
         self._near: dict[etree._Element, tuple[tuple[str, float], ...]] = {}
         self._containers: dict[etree._Element, tuple[etree._Element, ...]] = {}
         self._around_title = self._ancestors_of_title()
-        self._another = _another(page)
         self._is_withheld = withholds(page)
 
     def candidate(self, element: Element, url: str, found_by: str) -> Candidate:
@@ -308,7 +303,7 @@ class Scorer:
             found = words.of_text(beside) if beside else {}
         else:
             found = words.of_text(text) if text and not _URL_TEXT.match(text) else {}
-            if _NUMBERED.search(text) and not _OF_ISSUE.search(text):
+            if _DIGITS.search(text) and _NUMBERED.search(text) and not _OF_ISSUE.search(text):
                 score.add("says-number", weights.SAYS_NUMBER)
             elif self._names_another(text, found, score):
                 score.add(*self._another)
@@ -316,9 +311,9 @@ class Scorer:
             score.add(name, rule.weight)
         if len(text) > weights.LONG_TEXT:
             score.add("long-text", weights.LONG_TEXT_MINUS)
-        if _FILE_NAME.match(text):
+        if ".pdf" in text.lower() and _FILE_NAME.match(text):
             score.add("file-name-as-text", weights.FILE_NAME_AS_TEXT)
-        elif _SIZE.search(text):
+        elif _DIGITS.search(text) and _SIZE.search(text):
             score.add("size-in-text", weights.NEAR_SIZE)
         return found
 
@@ -341,6 +336,13 @@ class Scorer:
     def _may_be_title(self, text: str) -> bool:
         """Return whether a link's text may be the paper's title, as the page says none."""
         return len(text.split()) >= MIN_WORDS and self._is_untitled
+
+    @cached_property
+    def _another(self) -> tuple[str, float]:
+        """What a link with a name of its own has against it on this page, as a rule."""
+        if has_metas(self._page) or signs_of_a_paper(self._page) > 1:
+            return "names-other", weights.NAMES_OTHER
+        return "names-another", weights.NAMES_ANOTHER
 
     @cached_property
     def _is_untitled(self) -> bool:

@@ -54,6 +54,7 @@ _PLACED = {
     for rule in (*weights.HEADINGS, *weights.SECTIONS)
     if rule.name in ("under-references", "under-related", "in-references", "in-figures")
 }
+_PLACES = frozenset(_PLACED)
 _NAMED_COST = {"names-other": weights.NAMES_OTHER, "names-another": weights.NAMES_ANOTHER}
 _NAMED = frozenset(_NAMED_COST)
 _WHOLE = frozenset({"says-full-text", "names-whole"})
@@ -61,6 +62,7 @@ _CHAPTER = frozenset({"says-chapter", "names-chapter"})
 _ELSEWHERE = frozenset({"other-site", "ends-in-pdf"})
 _PAPERS_BUTTON = frozenset({"says-pdf", "says-full-text"})
 _GIVES = _PAPERS_BUTTON | {"says-download"}
+_SUPPLEMENTARY = signs.SUPPLEMENT | signs.BESIDE
 _DIGITS = re.compile(r"\d+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _VERSION = re.compile(r"/v\d{1,3}\.pdf(?:$|\?)", re.IGNORECASE)  # a paper's earlier version
@@ -87,7 +89,7 @@ def features(
     """
     reasons, found_by = candidate.reasons, candidate.found_by
     cited = found_by == CITATION_PDF_URL
-    own = not (signs.OWN | signs.TITLED).isdisjoint(reasons)
+    own = not signs.OWNED.isdisjoint(reasons)
     evident = found_by in signs.NAMED or not signs.EVIDENCE.isdisjoint(reasons)
     return {
         "bias": 1.0,
@@ -96,7 +98,7 @@ def features(
         "cited": float(cited),
         "own": float(own),
         "evidence": float(evident),
-        "supplement": float(not (signs.SUPPLEMENT | signs.BESIDE).isdisjoint(reasons)),
+        "supplement": float(not _SUPPLEMENTARY.isdisjoint(reasons)),
         "elsewhere": float("other-site" in reasons),
         "against": float(is_part or signs.says_against(reasons)),
         "guessed": float(found_by.startswith(PLATFORM)),
@@ -114,14 +116,17 @@ def features(
 
 def probability(values: dict[str, float], weights: dict[str, float] = WEIGHTS) -> float:
     """Return the model's probability for *values*, as ``features`` gives them."""
-    odds = sum(weights.get(name, 0.0) * value for name, value in values.items())
+    odds = sum([weights.get(name, 0.0) * value for name, value in values.items() if value])
     return 1 / (1 + math.exp(-max(-30.0, min(odds, 30.0))))
 
 
 def with_features(
     found: Sequence[Candidate], kind: PageKind
 ) -> list[tuple[Candidate, dict[str, float]]]:
-    """Each candidate with what the model sums for it; *found* are in the order of their scores."""
+    """Each candidate with what the model sums for it; *found* are in the order of their scores.
+
+    Of candidates with the same score and reasons, as most of a page are, it is one mapping.
+    """
     if kind in (PageKind.PAPER, PageKind.UNCLEAR):
         found = _with_only_file(found, kind)
     others = [c for c in found if c.found_by != CITATION_PDF_URL]
@@ -130,26 +135,29 @@ def with_features(
     second = next((c.score for c in others[1:] if first and _is_rival(c, first)), SCORE_MIN)
     alike = _alike(others) if kind is not PageKind.PAPER else frozenset()
     whole = any(_is_whole(c) for c in others)
-    return [
-        (
-            c,
-            features(
+    known: dict[tuple[object, ...], dict[str, float]] = {}
+    weighed = []
+    for c in found:
+        same = (c.score, c.reasons, c.found_by, c is first)
+        values = known.get(same)
+        if values is None:
+            values = known[same] = features(
                 c,
                 second if c is first else best,
                 kind,
                 is_told=c.reasons not in alike,
                 is_part=whole and not _CHAPTER.isdisjoint(c.reasons),
-            ),
-        )
-        for c in found
-    ]
+            )
+        weighed.append((c, values))
+    return weighed
 
 
 def _is_whole(candidate: Candidate) -> bool:
     """Return whether a file of this paper's says that it is all of it: ``Complete thesis``."""
     reasons = candidate.reasons
-    own = not signs.OWN.isdisjoint(reasons) and not signs.FILE.isdisjoint(reasons)
-    return own and not _WHOLE.isdisjoint(reasons) and not signs.says_against(reasons)
+    if _WHOLE.isdisjoint(reasons) or signs.OWN.isdisjoint(reasons):
+        return False
+    return not signs.FILE.isdisjoint(reasons) and not signs.says_against(reasons)
 
 
 def _alike(found: Sequence[Candidate]) -> frozenset[tuple[str, ...]]:
@@ -167,21 +175,23 @@ def _is_rival(candidate: Candidate, first: Candidate) -> bool:
 
 def believed(found: Sequence[Candidate], kind: PageKind) -> list[Candidate]:
     """The candidates of a page of *kind*, likeliest first, with all that follows from that."""
-    weighed = []
+    found_likely: list[tuple[Candidate, float]] = []
+    known: dict[int, float] = {}
     for candidate, values in with_features(found, kind):
-        likely = min(round(probability(values), 3), SURE)
-        label = _label(candidate, likely)
-        weighed.append(replace(candidate, probability=likely, label=label))
-    weighed.sort(key=_order)
-    return _promised(weighed)
+        likely = known.get(id(values))
+        if likely is None:
+            likely = known[id(values)] = min(round(probability(values), 3), SURE)
+        found_likely.append((candidate, likely))
+    return _promised(sorted(found_likely, key=_order))
 
 
-def _order(candidate: Candidate) -> tuple[bool, float, float, int]:
+def _order(weighed: tuple[Candidate, float]) -> tuple[bool, float, float, int]:
     """The requirement paper's meta, then the likeliest; where they are alike, the score.
 
     A guess from the page's address comes behind all that the page says and that is believed.
     """
-    cited, likely = candidate.found_by == CITATION_PDF_URL, candidate.probability
+    candidate, likely = weighed
+    cited = candidate.found_by == CITATION_PDF_URL
     if candidate.found_by.startswith(PLATFORM):
         likely = min(likely, BELIEVED - 0.001)
     return (not cited, -likely, -candidate.score, candidate.place)
@@ -212,13 +222,14 @@ def _with_only_file(found: Sequence[Candidate], kind: PageKind) -> list[Candidat
         return [*found]
     if any(map(_is_told_elsewhere, given)):
         return [*given]
+    names = {c.url for c in files}
     made = [
         replace(
             c,
             score=c.score - _lost(c) + weights.ONLY_FILE,
             reasons=(*c.reasons, "only-file"),
         )
-        if c in files
+        if c.url in names
         and (not signs.FILE.isdisjoint(c.reasons) or _is_button(c))
         and (kind is PageKind.PAPER or signs.is_own(c, kind))
         else c
@@ -251,6 +262,8 @@ def _unnamed(candidate: Candidate) -> Candidate:
 
 def _lost(candidate: Candidate) -> float:
     """Return what the place of a link did to its score."""
+    if _PLACES.isdisjoint(candidate.reasons):
+        return 0
     asked = not signs.ASKED.isdisjoint(candidate.reasons)
     return sum(
         weight
@@ -262,8 +275,9 @@ def _lost(candidate: Candidate) -> float:
 def _is_file(candidate: Candidate) -> bool:
     """Return whether a link leads to a file, and no more than its place speaks against it."""
     reasons = candidate.reasons
-    against = not signs.NO_FILE.isdisjoint(reasons) or signs.says_against(reasons)
-    return candidate.score - _lost(candidate) >= weights.LONE and not against
+    if not signs.NO_FILE.isdisjoint(reasons) or signs.says_against(reasons):
+        return False
+    return candidate.score - _lost(candidate) >= weights.LONE
 
 
 def _is_button(candidate: Candidate) -> bool:
@@ -274,28 +288,33 @@ def _is_button(candidate: Candidate) -> bool:
     return asked and "no-href-sign" in reasons and not against
 
 
-def _promised(ranked: list[Candidate]) -> list[Candidate]:
-    """The same candidates with ``promising`` and ``place`` set.
+def _promised(ranked: list[tuple[Candidate, float]]) -> list[Candidate]:
+    """The same candidates with their probability, ``label``, ``promising`` and ``place`` set.
 
     Promising are the surest one and its siblings: other files of the same paper, addressed in the
     same way. Other ways to the same file are not: they are asked when the surest one misses.
     """
-    places = {c.url: n for n, c in enumerate(sorted(ranked, key=attrgetter("place")))}
+    ordered = sorted((c for c, _ in ranked), key=attrgetter("place"))
+    places = {c.url: n for n, c in enumerate(ordered)}
     asked: list[Candidate] = []
     answer = []
-    for candidate in ranked:
-        likely = candidate.label == "fut" and candidate.probability >= PROMISED
-        promising = likely and (not asked or _is_sibling(candidate, asked))
+    for candidate, likely in ranked:
+        label = _label(candidate, likely)
+        is_likely = label == "fut" and likely >= PROMISED
+        promising = is_likely and (not asked or _is_sibling(candidate, asked))
         if promising:
             asked.append(candidate)
-        answer.append(
-            replace(
-                candidate,
-                score=round(candidate.score, 2),
-                place=places[candidate.url],
-                promising=promising,
-            )
+        made = Candidate(  # each candidate of a page comes here: twice as quick as to replace
+            url=candidate.url,
+            found_by=candidate.found_by,
+            score=round(candidate.score, 2),
+            place=places[candidate.url],
+            reasons=candidate.reasons,
+            promising=promising,
+            label=label,
+            probability=likely,
         )
+        answer.append(made)
     return answer
 
 

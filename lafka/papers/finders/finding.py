@@ -63,7 +63,8 @@ def look(page: Page, verdict: PageVerdict | None = None) -> Findings:
 def gathered(page: Page, verdict: PageVerdict | None = None) -> tuple[list[Candidate], PageKind]:
     """All candidates of *page* by the hand's scores, as ``belief`` takes them; and its kind."""
     found = merged(_all(page))
-    found = merged([*found, *rewritten(page, found)])
+    made = [*rewritten(page, found)]
+    found = merged([*found, *made]) if made else found
     return found, kind_of(page, found, verdict)
 
 

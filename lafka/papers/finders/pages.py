@@ -50,7 +50,7 @@ _OWNER = re.compile(
 )
 _LETTERS = re.compile(r"[\W_]+")
 MIN_SLUG = 9  # letters of a part of the title that the page's address spells
-_SPACES = re.compile(r"\s+")
+_UNSEEN = frozenset({"script", "style", "head", "title"})
 _READ = (
     "a", "area", "base", "button", "embed", "form", "frame", "h1", "h2", "h3", "h4", "h5", "h6",
     "dt", "iframe", "input", "link", "meta", "object", "option", "script", "title", "th", "legend",
@@ -257,12 +257,15 @@ class Page:
         for node in islice(self.root.iter(), MAX_NODES):
             if length > 20_000:
                 break
-            if node.tag not in ("script", "style", "head", "title") and isinstance(node.tag, str):
-                pieces.append(node.text or "")
-                length += len(pieces[-1])
-            pieces.append(node.tail or "")
-            length += len(pieces[-1])
-        return _SPACES.sub(" ", " ".join(pieces)).strip()[:20_000]
+            tag, tail = node.tag, node.tail
+            text = node.text if tag not in _UNSEEN and isinstance(tag, str) else None
+            if text:
+                pieces.append(text)
+                length += len(text)
+            if tail:
+                pieces.append(tail)
+                length += len(tail)
+        return " ".join(" ".join(pieces).split())[:20_000]
 
     @cached_property
     def title(self) -> str:

@@ -475,12 +475,13 @@ HREF = Patterns(
         weight=1.8,
         why="repositories' and journals' file addresses",
         stems=(
-            "bitstream", "datafile", "down", "viewcontent", "getfile", "at_download", "download",
-            "delivery", "datastream", "viewfile", "galley", "retrieve", "get_", "getd", "showdoc",
-            "document", "/file", "file_", "fileid", "fulltext", "full_", "=full", "attachment",
-            "portalfile", "eprint", "/obj/", "docid", "render", "descargar", "deliver",
-            "scholarworks", "/open", "asset", "volltext", "fichier", "archivo", "arquivo", "datei",
-            "plik", "soubor", "dosya", "bestand",
+            "/bitstream", "/datafile/", "down", "viewcontent.cgi", "getfile",
+            "delivery.cfm", "/datastream/", "viewfile", "/galley", "/retrieve/", "get_doc",
+            "getdoc", "showdoc", "/document", "/file", "file_id", "fileid=", "fulltext.",
+            "full_text=", "fulltext=", "=full", "/attachment", "/article-file/", "/ws/portalfiles",
+            "/eprint/", "/obj/", "docid=", "/render", "/descargar", "/deliver/", "/scholarworks/",
+            "/openfile", "/open_file", "/asset/", "/volltext", "/fichier", "/archivo", "/arquivo",
+            "/datei", "/plik", "/soubor", "/dosya", "/bestand",
         ),
         pattern=re.compile(
             r"/bitstreams?/|/datafile/|viewcontent\.cgi|/getfile|getfile\.php|at_download|/download(?:s|file)?/"
@@ -517,9 +518,11 @@ HREF = Patterns(
         weight=-5.0,
         why="an address that names the supplement",
         stems=(
-            "supp", "mmc", "_si", "-si", "s0", ".pdf", "moesm", "/esm", "appendi", "slides",
-            "poster", "media", "additional", "/dc", "peer", "disclosure", "review", "annex",
-            "anhang", "guide", "book", "readme",
+            "supp", "mmc", "_si", "-si", "s0", ".pdf", "moesm", "/esm", "appendi", "-slides",
+            "_slides", "/slides", "_poster", "mediacomponent", "media_component",
+            "additionalfile", "additional_file", "/dc", "peerreview", "peer_review", "reviewer",
+            "disclosure", "annex", "anhang", "userguide", "user_guide", "user-guide", "codebook",
+            "code_book", "code-book", "readme",
         ),
         pattern=re.compile(
             r"suppl?_?(?:file|mat|data|info|doc)?s?[/_.-]|supplement|/suppl?/|-mmc\d|/mmc\d|mmc\d+\."
@@ -534,9 +537,12 @@ HREF = Patterns(
         weight=-4.0,
         why="a preview, cover, figure, front matter or licence of the paper",
         stems=(
-            "preview", "cover", "front", "toc", "thumb", "figure", "downloadtable", "/fig", "abs",
-            "licen", "first", "content", "powerpoint", ".ppt", "inhalt", "titelblatt", "resum",
-            "summary", "sumario", "errat", "corrigend", "full", "whole", "/table/", "autoriza",
+            "/preview", "cover", "frontmatter", "front-matter", "/toc", "_toc", "thumb",
+            "downloadfigure", "downloadtable", "/fig", "abstract.pdf", "_abs.pdf", "/abstract",
+            "license", "licence", "firstpage", "first-page", "content.pdf", "contents.pdf",
+            "powerpoint", ".ppt", "inhalt", "titelblatt", "resumo.pdf", "resumen", "_summary",
+            "_sumario", "errat", "corrigend", "fullissue", "full-issue", "issuefull",
+            "issue-full", "wholeissue", "whole-issue", "/table/", "autoriza",
             "declara", "agreement", "erklaerung", "pengesahan", "pernyataan", "daftar",
             "tiivistelm", "lehdist", "pressrelease", "press_", "press-", "fassung", "tafelband",
             "posud", "propositions", "stelling", "approval", "turnitin", "similarity", "plagi",
