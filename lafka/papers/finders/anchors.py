@@ -44,6 +44,7 @@ _DATA_NAMES = (
 )  # fmt: skip
 MAX_DESCRIPTION = 60  # characters of a cell that says what a file is
 MAX_BESIDE = 20  # links of a row or paragraph that are looked through
+MAX_BUTTONS = 10  # links of a menu that is a paper's
 MAX_INSIDE = 10  # pictures looked at in one link
 _SPOKEN = ("title", "aria-label", "download")
 _HINTS = frozenset({"class", "id", "rel", "name"})
@@ -62,6 +63,7 @@ _LABELS = frozenset({"p", "div", "b", "strong", "span"})
 _BACK = frozenset("←⟵⇐↩⬅◀‹<")  # before a link to where the page hangs
 _DIGITS = re.compile(r"\d+")
 _OF_PAPER = frozenset({"says-version", "says-full-text", "says-cjk-full-text"})
+_PAPERS = _OF_PAPER | {"says-pdf"}
 _RUNNING = (("running-text", weights.RUNNING_TEXT),)
 _SECTION_TAGS = frozenset({"nav", "footer", "figure", "menu"})
 _UNSCORED = ("unscored",)
@@ -480,7 +482,7 @@ class Scorer:
             return outer
         names = f"{class_ or ''} {id_ or ''}"
         found, tools = words.of_section(str(tag), role or "", names[:400])
-        if tools:
+        if tools or ("in-navigation" in (s.name for s in found) and _gives_paper(node)):
             outer = tuple(s for s in outer if s.name != "in-navigation")
             found = tuple(s for s in found if s.name != "in-navigation")
         if not found:
@@ -501,6 +503,20 @@ class Scorer:
 def _block(node: etree._Element) -> etree._Element | None:
     """The row, item or paragraph around *node*, if it is near."""
     return next((n for n in islice(node.iterancestors(), 5) if n.tag in _BLOCKS), None)
+
+
+def _gives_paper(node: etree._Element) -> bool:
+    """Return whether a menu is the row of buttons of one paper: one says *Paper* or *PDF* and leads
+    to a file or preprint, another *Code*, *Video* or *Slides*.
+    """
+    said: set[str] = set()
+    for link in islice(node.iter("a"), MAX_BUTTONS + 1):
+        text, href = text_of(link), link.get("href", "").lower()
+        if text and len(text) <= MAX_DESCRIPTION and not words.untold(text):
+            found = words.of_text(text).keys()
+            is_file = "pdf" in href or platforms.PREPRINT in href
+            said |= found if is_file or "says-supplement" in found else set()
+    return not _PAPERS.isdisjoint(said) and "says-supplement" in said
 
 
 def _folder(url: str) -> tuple[str, str, tuple[str, ...]]:

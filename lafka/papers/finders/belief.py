@@ -60,6 +60,8 @@ _NAMED = frozenset(_NAMED_COST)
 _WHOLE = frozenset({"says-full-text", "names-whole"})
 _CHAPTER = frozenset({"says-chapter", "names-chapter"})
 _ELSEWHERE = frozenset({"other-site", "ends-in-pdf"})
+_PDF_ELSEWHERE = frozenset({"other-site", "no-href-sign", "says-pdf"})
+_RIVALS = signs.FILE | signs.ASKED
 _PAPERS_BUTTON = frozenset({"says-pdf", "says-full-text"})
 _GIVES = _PAPERS_BUTTON | {"says-download"}
 _SUPPLEMENTARY = signs.SUPPLEMENT | signs.BESIDE
@@ -168,7 +170,11 @@ def _alike(found: Sequence[Candidate]) -> frozenset[tuple[str, ...]]:
 
 
 def _is_rival(candidate: Candidate, first: Candidate) -> bool:
-    """Return whether a link leads to another file than *first*: no viewer that it was made from."""
+    """Return whether a link leads to another file than *first*: no viewer that it was made from;
+    and of *PDF* on another site, by an address that shows nothing, no menu's *Working papers*.
+    """
+    if _PDF_ELSEWHERE.issubset(first.reasons) and _RIVALS.isdisjoint(candidate.reasons):
+        return False
     apart = candidate.place != first.place or first.place < 0
     return apart and urls.twin_key(candidate.url) != urls.twin_key(first.url)
 

@@ -95,7 +95,7 @@ _BY_HEADING = {
     ),
     PageKind.ISSUE: (
         r"table of contents|^current issue|^latest issue|^contents of|^(?:issue|heft|numéro) \d"
-        r"|^دوره \d|^第 ?\d+ ?巻|^том \d"
+        r"|^دوره \d|^第 ?\d+ ?巻|^том \d|^(?:\S+ ){0,3}(?:proceedings|schedule|timetable)$"
         r"|^vol(?:ume|\.)? ?\w+,? (?:no|nr|issue|number)|^vol(?:ume|\.)? ?\d+(?: ?\(\d+\))?$"
     ),
     PageKind.LIST: (
@@ -206,6 +206,7 @@ _PERSON = re.compile(
     r"^(?:(?:univ|apl|assoc|asst|priv)\W{1,2})?(?:prof|dr|doç|doz|pd|dott|mgr|проф|доц|دکتر|öğr)\b",
     re.IGNORECASE,
 )
+_PARTS = ("h1", "h2", "h3", "h4")
 _ASIDE = re.compile(r"\s*\([^()]*\)")
 _OF_YEAR = re.compile(r"[\s,:–-]+(?:19|20)\d\d$")  # a list's heading names its year
 MAX_HEADING = 7  # words of a heading that names a kind; longer ones are titles
@@ -338,7 +339,7 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
             kind is PageKind.LIST and _has_one_paper(page)
         ):
             return kind
-    parts = {text_of(e.node) for e in page.every("h1", "h2", "h3", "h4")}
+    parts = {text_of(e.node) for e in page.every(*_PARTS)}
     if sum(_PARTS_OF_LIST.search(text) is not None for text in parts) > 1:
         return PageKind.LIST
     if _WORD_LIMIT.search(page.visible):
@@ -359,25 +360,28 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
 
 def _is_of_project(page: Page) -> bool:
     """Return whether a site's first page is that of one paper: under a title, it has one heading
-    for an abstract, or the buttons of a paper.
+    for an abstract, or the buttons of a paper, which may be headings themselves; under a name,
+    both.
     """
-    said = [text_of(e.node) for e in page.every("h1", "h2", "h3", "h4")]
+    said = [text_of(e.node) for e in page.every(*_PARTS)]
     titles = [*said[:2], page.title]
     has_title = any(len(text.split()) >= MIN_TITLE_WORDS for text in titles)
     abstracts = sum(_ABSTRACT.fullmatch(text) is not None for text in said)
     if abstracts:
-        return has_title and abstracts == 1
+        return abstracts == 1 and (has_title or _has_buttons(page, "a"))
     heading = next(filter(None, said), page.title)  # a person's page has the name there
-    return len(heading.split()) >= MIN_TITLE_WORDS and _has_buttons(page)
+    if len(heading.split()) >= MIN_TITLE_WORDS:
+        return _has_buttons(page, "a")
+    return has_title and not words.untold(heading) and _has_buttons(page, *_PARTS)
 
 
-def _has_buttons(page: Page) -> bool:
+def _has_buttons(page: Page, *tags: str) -> bool:
     """Return whether *page* has the buttons of one paper: *Paper* or *PDF*, and its *Code*,
     *Video* or *Slides*, each once; a list of papers or of a person's works repeats them.
     """
     papers: dict[str, str] = {}
     others = Counter[str]()
-    for element in page.every("a"):
+    for element in page.every(*tags):
         text = text_of(element.node)
         if not text or len(text) > MAX_BUTTON or words.untold(text):
             continue

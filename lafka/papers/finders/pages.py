@@ -231,7 +231,7 @@ class Page:
             canonical=canonical,
             identifiers=self.meta(*_IDENTIFIER_METAS)[:20],
             titles=titles,
-            arxiv="arxiv" in self.host,
+            arxiv=self.site == urls.PREPRINTS,
             aliases=self.aliases,
         )
 

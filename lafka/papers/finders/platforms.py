@@ -125,7 +125,9 @@ PLATFORMS: tuple[Platform, ...] = (
     ),
 )  # fmt: skip
 
-PREPRINT = "arxiv.org/abs/"  # in the address of a preprint's page, wherever a link to it stands
+PREPRINT = (
+    f"{urls.PREPRINTS}/abs/"  # in the address of a preprint's page, wherever a link to it stands
+)
 _PREPRINT = re.compile(r"^(https?://[\w.]{0,20}arxiv\.org)/abs/([\w./-]+)$", re.IGNORECASE)
 
 
@@ -134,7 +136,7 @@ def file_of_preprint(url: str, site: str) -> str | None:
     link on the preprint server itself, whose *site* it is.
     """
     found = _PREPRINT.match(url)
-    if found is None or site == PREPRINT.partition("/")[0]:
+    if found is None or site == urls.PREPRINTS:
         return None
     return f"{found[1]}/pdf/{found[2]}"
 

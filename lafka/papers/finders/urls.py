@@ -19,6 +19,8 @@ RESOLVERS = (
     "linkinghub.elsevier.com",
 )  # hosts that lead on to a page, not to a file
 
+PREPRINTS = "arxiv.org"  # the site of the preprints whose identifiers stand in addresses
+
 _SAFE = re.compile(r"[!#$%&'()*+,\-./0-9:;=?@A-Z_a-z~\[\]]*\Z")
 _BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _PLAIN = re.compile(

@@ -507,3 +507,46 @@ def test_buttons_that_come_again_are_those_of_a_list(title):
 def test_a_supplement_that_is_named_before_its_icon_stays_one():
     body = f"{PLAIN}{ABSTRACT}<a href=/zz.pdf>Supplement</a> <a href=/zz.pdf>[PDF]</a>"
     assert find(Page("https://x.example/publication/ice", body.encode()))[0].label == "supplement"
+
+
+MENU = "<ul class='nav nav-pills'>{}</ul>"
+TITLE = "<title>Slow glaciers and quick rivers</title>"
+PREPRINT = "<a href=https://arxiv.org/abs/2001.00001>Paper</a>"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        PLAIN + MENU.format(f"{PREPRINT} <a href=https://c.example/q>Code</a>"),
+        f"{TITLE}<h1>Paper</h1>{PREPRINT}<p>Abstract. We see ice.</p><h1>Code</h1><h1>Team</h1>",
+    ],
+)
+def test_a_projects_paper_is_found_in_a_menu_and_under_a_short_heading(body):
+    best = find(Page("https://ice.example/", body.encode()))[0]
+    assert (best.url, best.label) == ("https://arxiv.org/pdf/2001.00001", "fut")
+
+
+@pytest.mark.parametrize("other", ["Home", "Teaching"])
+def test_the_menu_of_a_site_is_no_row_of_buttons(other):
+    menu = MENU.format(f"<a href=/p/zz.pdf>Paper</a> <a href=/o>{other}</a>")
+    found = find(Page("https://ice.example/wp/5512", f"{PLAIN}{menu}".encode()))
+    assert "in-navigation" in next(c for c in found if c.url.endswith("pdf")).reasons
+
+
+def test_a_pdf_on_another_site_has_no_rival_in_a_menu():
+    body = (
+        f"{PLAIN}{ABSTRACT}<a href=/papers/>Articles</a>"
+        "<a href=https://o.example/servlets/purl/139>PDF</a>"
+    )
+    best = find(Page("https://x.example/publication/ice", body.encode()))[0]
+    assert (best.url, best.label) == ("https://o.example/servlets/purl/139", "fut")
+
+
+@pytest.mark.parametrize("heading", ["Ice 11 talk schedule", "Ice 11 electronic proceedings"])
+def test_a_schedule_and_the_front_of_a_volume_are_of_many_papers(heading):
+    text = f"<title>{heading}</title><h2>{heading}</h2><p>Abstract booklets are sold out.</p>"
+    file = "<a href='schedule/Ice%2011%20Full%20Schedule.pdf'>here</a>"
+    page = Page("https://x.example/Ice11Proceedings/schedule.html", f"{text}{file}".encode())
+    found = find(page)
+    assert kind_of(page, found) == "issue"
+    assert not any(c.label == "fut" for c in found)
