@@ -55,8 +55,7 @@ _PLACED = {
     if rule.name in ("under-references", "under-related", "in-references", "in-figures")
 }
 _PLACES = frozenset(_PLACED)
-_NAMED_COST = {"names-other": weights.NAMES_OTHER, "names-another": weights.NAMES_ANOTHER}
-_NAMED = frozenset(_NAMED_COST)
+_NAMED = frozenset(weights.NAMED_COST)
 _WHOLE = frozenset({"says-full-text", "names-whole"})
 _CHAPTER = frozenset({"says-chapter", "names-chapter"})
 _ELSEWHERE = frozenset({"other-site", "ends-in-pdf"})
@@ -262,7 +261,9 @@ def _unnamed(candidate: Candidate) -> Candidate:
     if not named or "says-button" not in reasons:
         return candidate
     rest = tuple(r for r in reasons if r not in named)
-    lifted = replace(candidate, score=candidate.score - _NAMED_COST[min(named)], reasons=rest)
+    lifted = replace(
+        candidate, score=candidate.score - weights.NAMED_COST[min(named)], reasons=rest
+    )
     return lifted if _is_file(lifted) else candidate
 
 

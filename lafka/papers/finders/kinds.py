@@ -105,6 +105,7 @@ _BY_HEADING = {
         r"|^documentos de trabajo$|^textos para discussão$|^temi di discussione$"
         r"|^(?:\w+ )?(?:publications|papers|reports|theses|articles|research output)(?: list)?$"
         r"|publikationen$|^publica(?:ciones|ções|cions|ties)$|^pubblicazioni$|^публикации$"
+        r"|^(?:new|recent|latest) (?:\w+ ){0,3}(?:articles|papers|publications|additions)\b"
         r"|^list of|^all (?:papers|issues|articles|publications)|^archives?$"
     ),
     PageKind.DATASET: r"^data ?sets?\b|^replication (?:data|package|files)",
@@ -316,14 +317,15 @@ def titles_of(page: Page, kind: PageKind) -> tuple[str, ...]:
     )[:1]
 
 
-def _has_one_paper(page: Page) -> bool:
+def _has_one_paper(page: Page, named: re.Pattern[str]) -> bool:
     """Return whether *page* has one abstract, or one heading is a title: what stands over it names
-    its series.
+    its series. A heading that fits *named* says of what kind the page is.
     """
     if len(_ABSTRACT.findall(page.visible)) == 1:
         return True
     said = (text_of(e.node) for e in page.every("h2", "h3", "h4"))
-    return len({text for text in said if len(text.split()) >= MIN_TITLE_WORDS}) == 1
+    titles = {t for t in said if len(t.split()) >= MIN_TITLE_WORDS and not named.search(t)}
+    return len(titles) == 1
 
 
 def _named(page: Page, heading: str, source: str) -> PageKind | None:
@@ -336,7 +338,7 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
         if kind is PageKind.POST and _PAPER_ADDRESS.search(address):
             continue  # a paper on a conference, or its proceedings
         if any(map(pattern.search, _headings(page, heading, kind))) and not (
-            kind is PageKind.LIST and _has_one_paper(page)
+            kind is PageKind.LIST and _has_one_paper(page, pattern)
         ):
             return kind
     parts = {text_of(e.node) for e in page.every(*_PARTS)}

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from urllib.parse import unquote
@@ -160,9 +160,11 @@ def withholds(page: Page) -> bool:
 
 def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[int, Candidate]:
     """By place, the candidates that stand in a list of papers, judged by what tells them apart."""
-    files = [
-        (c, e) for c, e in map(_unnamed, found) if c.score > 0 and not _SIGNS.isdisjoint(c.reasons)
-    ]
+    # A page that says that it is of a paper is a list where many files have names of their own.
+    is_long = sum("names-other" in c.reasons for c, _ in found) >= weights.LISTED_LONG
+    named = weights.NAMED_COST.keys() if is_long else {"names-another"}
+    unnamed = (_unnamed(f, named) for f in found)
+    files = [(c, e) for c, e in unnamed if c.score > 0 and not _SIGNS.isdisjoint(c.reasons)]
     if len(files) < (1 if page.titles else weights.LISTED) or page.meta(*_PAPER_METAS):
         return {}
     few = len({urls.twin_key(c.url) for c, _ in files}) < weights.LISTED
@@ -180,13 +182,16 @@ def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[i
     return {e.place: _other(c) for c, e in others if e.place not in own} | own
 
 
-def _unnamed(found: tuple[Candidate, Element]) -> tuple[Candidate, Element]:
+def _unnamed(
+    found: tuple[Candidate, Element], lifted: Collection[str]
+) -> tuple[Candidate, Element]:
     """The same without what its name says against it: in a list each file has one."""
     candidate, element = found
-    if "names-another" not in candidate.reasons:
+    named = next((r for r in candidate.reasons if r in lifted), None)
+    if named is None:
         return found
-    reasons = tuple(r for r in candidate.reasons if r != "names-another")
-    score = candidate.score - weights.NAMES_ANOTHER
+    reasons = tuple(r for r in candidate.reasons if r != named)
+    score = candidate.score - weights.NAMED_COST[named]
     return replace(candidate, score=score, reasons=reasons), element
 
 

@@ -425,6 +425,7 @@ LITTLE = frozenset({
 BUTTON_REST = 2  # words of a topic beside the words against it that a button still has
 NAMES_ANOTHER = -4.0  # a text with a name of its own, on a page that describes no paper
 NAMES_OTHER = -3.0  # ... on one that does: most often the paper under another name
+NAMED_COST = {"names-other": NAMES_OTHER, "names-another": NAMES_ANOTHER}
 SAYS_NUMBER = 1.0  # the number of a paper in its series: "Staff Report No. 45"
 
 CJK_NEGATIVE = (
@@ -646,6 +647,7 @@ HEADING_FILES = 1.0  # under a heading such as Files, Download, Full text
 OWN_TITLE = 2.0  # words of the paper's title make the file's name
 OWN_TITLE_WORDS = 2  # so many of them, of five letters or more
 LISTED = 3  # files with titles of their own beside them: a series, an author's page, an issue
+LISTED_LONG = 8  # ... with names of their own, on a page that says that it is of a paper
 LISTED_WORDS = 4  # words of three letters that stand beside each, or make the link's text
 LISTED_SHARE = 4  # own signs tell papers apart where one in four files has them, at most
 BESIDE_ANOTHER = -5.0  # in a row or item after a link to a page like this one, of another paper
@@ -871,7 +873,8 @@ HEADINGS: tuple[Words, ...] = (
             "приложение", "дополнительные материалы", "material suplementario",
             "material suplementar", "matériel supplémentaire", "zusatzmaterial",
             "materiale supplementare", "ek dosyalar", "příloha", "załącznik", "bijlage", "bilaga",
-            "부록",
+            "부록", "data availability", "data availability statement", "availability of data",
+            "disponibilidade de dados", "disponibilidad de datos", "disponibilité des données",
         ),
     ),
 )  # fmt: skip

@@ -535,7 +535,7 @@ def test_the_menu_of_a_site_is_no_row_of_buttons(other):
 
 def test_a_pdf_on_another_site_has_no_rival_in_a_menu():
     body = (
-        f"{PLAIN}{ABSTRACT}<a href=/papers/>Articles</a>"
+        f"{PLAIN}{ABSTRACT}<a href=/papers/>Working papers</a>"
         "<a href=https://o.example/servlets/purl/139>PDF</a>"
     )
     best = find(Page("https://x.example/publication/ice", body.encode()))[0]
@@ -550,3 +550,29 @@ def test_a_schedule_and_the_front_of_a_volume_are_of_many_papers(heading):
     found = find(page)
     assert kind_of(page, found) == "issue"
     assert not any(c.label == "fut" for c in found)
+
+
+def test_what_is_new_on_a_site_is_a_list():
+    entry = "<p>A word on ice in the north. <a href=/archive/Q{}.pdf>Download</a> Keywords: ice</p>"
+    body = f"<title>Recent books and articles - Ice</title><h2>New books and articles</h2>{entry}"
+    page = Page("https://x.example/recent", (body.format(1) + entry.format(2)).encode())
+    found = find(page)
+    assert (kind_of(page, found), [c.url for c in found if c.label == "fut"]) == ("list", [])
+
+
+def test_many_files_with_names_of_their_own_are_a_list_whatever_the_page_says():
+    names = ["Salt", "Roads", "Rivers", "Tundra", "Borders", "Caves", "Moss", "Lakes", "Weather"]
+    files = [
+        f"<dt><a href=/papers/f{n}.pdf>{name} in the northern lands</a></dt><dd>Draft of 2005.</dd>"
+        for n, name in enumerate([*names, "Parts and"])
+    ]
+    body = f"<title>Ada Quill: Papers</title><h1>Ada Quill: Papers</h1><dl>{''.join(files)}</dl>"
+    body += "<p>Abstract: see the JEL codes, doi 10.1234/5.</p>"
+    found = find(Page("https://quill.example/papers/", body.encode()))
+    assert not any(c.label == "fut" for c in found)
+
+
+@pytest.mark.parametrize("heading", ["Data Availability Statement", "Disponibilidade de dados"])
+def test_data_under_their_heading_are_no_paper(heading):
+    body = f"{PLAIN}{ABSTRACT}<h3>{heading}</h3><div><a href=5512-m3.pdf>Document</a></div>"
+    assert find(Page("https://x.example/a/5512/", body.encode()))[0].label != "fut"
