@@ -39,6 +39,8 @@ OWN = re.compile(
     """,
     re.VERBOSE,
 )
+DEVICES = re.compile(r"/dev/(?!shm/pytest-)")
+"""Devices, and files in memory of other processes; those of ``tmp_path`` may be there, too."""
 ASKED = {
     ("papers/archive/copy_out.py", "_hand_out_file"): "-o FILE is written over, as cp(1) does",
     ("storage/outputs.py", "write_output"): "-o FILE is written over, as cp(1) does",
@@ -104,7 +106,7 @@ class Watch:
     def _check(self, frame: FrameType, event: str, path: str) -> None:
         if path in self.made or OWN.fullmatch(path) or path.endswith(" (deleted)"):
             return
-        if not os.path.lexists(path) or path.startswith("/dev/"):
+        if not os.path.lexists(path) or DEVICES.match(path):
             return
         code = frame.f_code
         place = code.co_filename.removeprefix(LAFKA)
