@@ -10,6 +10,7 @@ import os
 import resource
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,13 @@ mount -o remount,ro {dev} && mount --rbind {dev} /dev && cd - >/dev/zero
 def site() -> Iterator[SmallSite]:
     with SmallSite((MAIN, OTHER), 16) as site:
         yield site
+
+
+@pytest.fixture
+def outside() -> Iterator[Path]:
+    """A folder that is not below ``/dev``, as ``tmp_path`` may be."""
+    with tempfile.TemporaryDirectory(prefix="lafka-") as folder:
+        yield Path(folder)
 
 
 def limited(site: SmallSite, folder: Path, limit: str, wrap: str = "") -> Run:
@@ -145,8 +153,8 @@ MOUNTS = {
 @pytest.mark.rare("a machine that changes in the middle; others have no /dev/null at the start")
 @pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
 @pytest.mark.parametrize("gone", MOUNTS)
-def test_what_is_mounted_over_in_the_middle(site: SmallSite, tmp_path: Path, gone: str) -> None:
-    folder = tmp_path / "dev"
+def test_what_is_mounted_over_in_the_middle(site: SmallSite, outside: Path, gone: str) -> None:
+    folder = outside / "dev"
     folder.mkdir(exist_ok=gone == "temporary")
     script = MOUNTS[gone].format(dev=folder).replace("mkdir", "mkdir -p").strip()
 
@@ -154,7 +162,7 @@ def test_what_is_mounted_over_in_the_middle(site: SmallSite, tmp_path: Path, gon
         inside = ["nsenter", "-t", str(pid), "-m", "sh", "-c", script]
         subprocess.run(inside, check=True, cwd="/", stdout=subprocess.DEVNULL)
 
-    in_the_middle(site, tmp_path, "unshare -m", mount, f"export TMPDIR={folder}")
+    in_the_middle(site, outside, "unshare -m", mount, f"export TMPDIR={folder}")
 
 
 def in_the_middle(
@@ -211,11 +219,11 @@ def test_names_that_cannot_be_looked_up_any_more(tmp_path: Path) -> None:
 
 @pytest.mark.long("the short suite has a crawl whose child cannot begin")
 @pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
-def test_no_dev_null(site: SmallSite, tmp_path: Path) -> None:
-    limit = WITHOUT_NULL.format(dev=tmp_path / "dev")
-    run = limited(site, tmp_path, limit.strip(), "unshare -m")
+def test_no_dev_null(site: SmallSite, outside: Path) -> None:
+    limit = WITHOUT_NULL.format(dev=outside / "dev")
+    run = limited(site, outside, limit.strip(), "unshare -m")
     assert_stopped(run, "a child process: /dev/null: Read-only file system")
-    assert_nobody_blamed(site, tmp_path / "a")
+    assert_nobody_blamed(site, outside / "a")
 
 
 @pytest.mark.long("the short suite has other limits")
