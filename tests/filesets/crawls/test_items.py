@@ -188,6 +188,7 @@ def test_a_folder_that_is_not_lafkas_is_left_alone(site, archive):
     assert items(archive) == ["played-4711/mine.txt"]
 
 
+@pytest.mark.long("a file of 256 MB")
 def test_a_file_larger_than_its_memory_streams_past_it(tmp_path, site):
     archive, size = tmp_path / "archive", 256 << 20
     dataset = played(("zeros.bin", bytes(size)), ("b", b"b"))

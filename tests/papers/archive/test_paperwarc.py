@@ -583,6 +583,7 @@ def test_a_trail_of_many_captures_holds_few_files_open(store: Store) -> None:
     assert len(cuts(store.archive)) == 60
 
 
+@pytest.mark.long("a fut of 100 MB")
 def test_a_large_conversion_takes_little_memory(tmp_path: Path) -> None:
     program = """
 import sys

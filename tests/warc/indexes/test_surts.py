@@ -183,7 +183,7 @@ def test_the_order_of_parameters_does_not_matter(parameters: list[str]) -> None:
 
 
 def test_urls_made_to_be_slow_take_linear_time() -> None:
-    long = 200_000  # quadratic ways take minutes
+    long = 100_000  # quadratic ways take minutes
     assert surt("http://a.example/" + "%25" * long) == "example,a)/" + "%25" * long
     assert surt("http://a.example/?%" + "25" * long) == "example,a)/?%25"
     assert surt("http://a.example/" + "b/../" * long) == "example,a)/"
