@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import gc
-import os
-import shutil
 import signal
 from collections.abc import Generator, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -17,9 +14,6 @@ import scrapy.core.downloader.contextfactory  # noqa: F401  looks at its callers
 from tests import costs, lastruns, removals, starts, suites
 from tests.waiting import LIMIT
 
-MEMORY = Path("/dev/shm")
-ROOM = 4 << 30
-"""Bytes that have to be free there, several times what a run writes."""
 pytest_plugins = ["tests.workers", "tests.floors"]
 removals.install()
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so shells begin what is in the background
@@ -37,7 +31,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    _write_into_memory()
     suites.choose(config.getoption("--suite"), config.getoption("--draw") or suites.commit())
     if config.getoption("--costs"):
         config.pluginmanager.register(costs.Costs())
@@ -46,13 +39,6 @@ def pytest_configure(config: pytest.Config) -> None:
     starts.children_are_forks()
     # The default of all its functions: five seconds are too few on a busy machine.
     vars(httpx._config.DEFAULT_TIMEOUT_CONFIG).update(httpx.Timeout(LIMIT).as_dict())
-
-
-def _write_into_memory() -> None:
-    """Have ``tmp_path`` in memory, where there is room: a tenth of the time is for syncs else."""
-    with suppress(OSError):
-        if "TMPDIR" not in os.environ and shutil.disk_usage(MEMORY).free >= ROOM:
-            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 def pytest_collection() -> None:
