@@ -125,9 +125,8 @@ PLATFORMS: tuple[Platform, ...] = (
     ),
 )  # fmt: skip
 
-PREPRINT = (
-    f"{urls.PREPRINTS}/abs/"  # in the address of a preprint's page, wherever a link to it stands
-)
+# In the address of a preprint's page, wherever a link to it stands.
+PREPRINT = f"{urls.PREPRINTS}/abs/"
 _PREPRINT = re.compile(r"^(https?://[\w.]{0,20}arxiv\.org)/abs/([\w./-]+)$", re.IGNORECASE)
 
 
