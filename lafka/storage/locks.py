@@ -7,6 +7,7 @@ on its WARC itself.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -145,8 +146,22 @@ def locking(warc: Path) -> Steps[Lock]:
             continue
         lock = Lock(warc=warc, fd=fd, is_draft=is_draft)
         if not (is_draft and warc.exists()):
+            if not is_draft:
+                _remove_empty(draft_of(warc))
             return lock
         lock.release()
+
+
+def _remove_empty(draft: Path) -> None:
+    """Remove what a writer left that was killed when another had just named the WARC.
+
+    It holds nothing: bytes come into a draft only while there is no WARC. Who has opened it sees
+    that it lost its name, and opens the WARC.
+    """
+    with suppress(OSError):  # none is there, as nearly always
+        status = draft.lstat()
+        if stat.S_ISREG(status.st_mode) and not status.st_size:
+            draft.unlink()
 
 
 def _locked(path: Path, flags: int) -> Steps[int | None]:

@@ -28,3 +28,11 @@ def test_crawls_at_once_that_are_killed_lose_nothing(
 ) -> None:
     ordeal = together.some_at_once(crawls, large, random.Random(count), count=count, rounds=1)
     assert ordeal.troubles == []
+
+
+def test_a_draft_whose_warc_another_crawl_named_is_not_left(
+    crawls: Crawls, site: FaultSite
+) -> None:
+    ordeal = together.one_is_killed_at_a_draft_whose_warc_another_named(crawls, site)
+    assert ordeal.kills == 1
+    assert ordeal.troubles == []

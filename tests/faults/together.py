@@ -54,6 +54,21 @@ def one_stops_while_another_runs(
     return troubles, ordeal
 
 
+def one_is_killed_at_a_draft_whose_warc_another_named(crawls: Crawls, site: FaultSite) -> Ordeal:
+    """One crawl opens a draft when another has just given the WARC its name, and is killed."""
+    ordeal = Ordeal(crawls, site, 1, shared=True)
+    opens = Which(nth=1, kinds=("open",), path="/warc/.*warc$")
+    one = crawls.start(
+        ordeal.archive, ordeal.list_, ordeal.plan(stop=opens, kill=opens, how="after")
+    )
+    assert stopped(one), one.ended().log
+    ordeal.look(crawls.start(ordeal.archive, ordeal.list_, ordeal.plan()).ended())
+    one.go_on()
+    ordeal.look(one.ended())
+    ordeal.finish()
+    return ordeal
+
+
 def some_at_once(
     crawls: Crawls, site: FaultSite, rng: random.Random, *, count: int, rounds: int,
     batch: int = 0,

@@ -11,7 +11,7 @@ import pytest
 from lafka.errors import BadWarc, StorageTrouble
 from lafka.storage import steps
 from lafka.storage.folders import draft_of
-from lafka.storage.locks import held, is_at, is_locked, is_locked_at, lock_file, vacant
+from lafka.storage.locks import held, is_at, is_locked, is_locked_at, lock_file, locking, vacant
 from lafka.storage.steps import done
 
 
@@ -153,6 +153,32 @@ def test_a_new_draft_beside_a_warc_that_has_come_meanwhile_is_removed(
     with held(warc) as lock:
         assert not lock.is_draft
     assert [path.name for path in tmp_path.iterdir()] == ["1.warc"]
+
+
+def test_the_draft_of_who_was_killed_before_it_saw_the_warc_goes_with_the_next_lock(
+    tmp_path: Path,
+) -> None:
+    warc = tmp_path / "1.warc"
+    killed = locking(warc)
+    assert any(isinstance(step, steps.FileLock) for step in killed)  # to come; the draft is open
+    killed.close()
+    warc.write_bytes(b"another's")
+    assert draft_of(warc).exists()
+    with held(warc) as lock:
+        assert lock.path == warc
+    assert [path.name for path in tmp_path.iterdir()] == ["1.warc"]
+
+
+@pytest.mark.parametrize("make", [lambda path: path.write_bytes(b"bytes"), os.mkfifo, Path.mkdir])
+def test_what_is_no_empty_file_stays_at_the_place_of_a_draft(
+    tmp_path: Path, make: Callable[[Path], object]
+) -> None:
+    warc = tmp_path / "1.warc"
+    warc.touch()
+    make(draft_of(warc))
+    with held(warc):
+        pass
+    assert draft_of(warc).exists()
 
 
 def test_trouble_while_a_paper_is_locked_is_told_with_its_name(
