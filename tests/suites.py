@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import random
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import TypeVar
 
@@ -58,15 +58,22 @@ def commit() -> str:
     return done.stdout.strip()
 
 
-def few(kind: str, forms: Iterable[T], count: int = DRAWN, most: int | None = None) -> list[T]:
+def few(
+    kind: str,
+    forms: Iterable[T],
+    count: int = DRAWN,
+    most: int | None = None,
+    *,
+    name: Callable[[T], str] = str,
+) -> list[T]:
     """Draw *count* of the forms, as they are ordered; *most* in the long suites, all in the rare
-    one.
+    one. *name* tells one from another.
     """
     given = list(forms)
     wanted = {SHORT: count, RARE: None}.get(_suite, most)
     if wanted is None or len(given) <= wanted:
         return given
-    places = sorted(range(len(given)), key=lambda place: _lot(kind, str(given[place])))
+    places = sorted(range(len(given)), key=lambda place: _lot(kind, name(given[place])))
     return [given[place] for place in sorted(places[:wanted])]
 
 

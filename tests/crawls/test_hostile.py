@@ -89,7 +89,11 @@ def _crawled(folder: Path) -> Crawled:
     for family, behaviour in known:
         kind = "certificates" if behaviour.certificate else family
         kinds.setdefault(kind, []).append((family, behaviour))
-    chosen = [each for name, every in kinds.items() for each in suites.few(name, every, 14, 30)]
+    chosen = [
+        each
+        for kind, every in kinds.items()
+        for each in suites.few(kind, every, 14, 30, name=lambda each: each[1].name)
+    ]
     with HostileSite(chosen, folder) as site:
         list_ = folder / "list.tsv"
         list_.write_bytes(site.list())

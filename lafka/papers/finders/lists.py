@@ -307,11 +307,12 @@ def _rows(
     blocks = [_block(e.node) for _, e in files]
     count = Counter(blocks)
     items = _items(files, entries)
+    around = set(items.values())
     for (candidate, element), block in zip(files, blocks, strict=True):
         whole = count[block] == 1 and block.tag in _ROWS
         row = text_of(block) if whole else _line(element.node)
         item = items.get(element.place)
-        yield candidate, element, row if item is None else _longest(row, _told_in(item, items))
+        yield candidate, element, row if item is None else _longest(row, _told_in(item, around))
 
 
 def _longest(*texts: str) -> str:
@@ -345,12 +346,11 @@ def _outermost(node: etree._Element, inside: dict[etree._Element, set[str]]) -> 
     return node
 
 
-def _told_in(item: etree._Element, items: dict[int, etree._Element]) -> str:
+def _told_in(item: etree._Element, items: set[etree._Element]) -> str:
     """Return what an entry says, then the blocks before it that belong to no other entry."""
-    others = set(items.values()) - {item}
     pieces = [text_of(item)]
     for before in islice(item.itersiblings(preceding=True), MAX_BEFORE):
-        if before in others:
+        if before in items:
             break
         pieces.append(text_of(before))
     return " ".join(pieces)[:MAX_ROW]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator
+from functools import cache
 
 import brotli
 
@@ -212,6 +213,7 @@ def _deflate_bomb() -> bytes:
     return block * (GIB // len(_BLOCK)) + b"\x03\x00"
 
 
+@cache
 def _brotli_bomb() -> bytes:
     squeezer = brotli.Compressor(quality=1, lgwin=24)
     pieces = [squeezer.process(_BLOCK) for _ in range(GIB // len(_BLOCK))]
