@@ -65,13 +65,11 @@ def _nothing_foreign_is_touched() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _garbage_is_collected_as_ever() -> Iterator[None]:
-    """After a command that set it for a process of its own, too."""
-    before, frozen = gc.get_threshold(), gc.get_freeze_count()
+    """After a command that set it for a process of its own, too; what it froze stays so."""
+    before = gc.get_threshold()
     yield
     gc.set_threshold(*before)
     gc.enable()
-    if gc.get_freeze_count() != frozen:
-        gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
