@@ -216,12 +216,15 @@ def _other(candidate: Candidate) -> Candidate:
 def _in_own_row(
     page: Page, rows: list[tuple[Candidate, Element, str]]
 ) -> Iterator[tuple[Candidate, Element]]:
-    """The files of the row that the futli's fragment names, the pid's number, or the title."""
+    """The files of the row that the futli's fragment names, the pid's number, or the title; or the
+    file that the page is called after.
+    """
     marked = _marked(page)
     if marked is not None:
         found = [(c, e) for c, e, _ in rows if _is_in(e.node, marked)]
     else:
         found = _by_handle(page.identity.handles, rows) or _by_title(page, rows)
+        found = found or _by_text(page.identity, rows)
     for candidate, element in found:
         yield _owned(candidate), element
 
@@ -252,6 +255,14 @@ def _by_title(
     ended = [(c, e) for c, e, row in held if not _goes_on(row, page.titles)]
     found = ended or [(c, e) for c, e, _ in held]
     return found if len({_block(e.node) for _, e in found}) == 1 else []
+
+
+def _by_text(
+    identity: Identity, rows: list[tuple[Candidate, Element, str]]
+) -> list[tuple[Candidate, Element]]:
+    """The one file whose link says the page's title and no more; none where several do."""
+    found = [(c, e) for c, e, _ in rows if identity.is_title(text_of(e.node))]
+    return found if len({urls.twin_key(c.url) for c, _ in found}) == 1 else []
 
 
 def _under_title(
