@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from scrapy import Request
 from scrapy.exceptions import UnsupportedURLSchemeError
 
 from lafka.capture.client.requests import Route, wire_request
+from lafka.capture.handler import SINK_KEY
+from lafka.warc.format.fields import Fields
 from tests import starts
 from tests.sites.raw_bytes import Answer, RawSite, server_context
 from tests.waiting import LIMIT
@@ -39,6 +41,7 @@ ANSWERS = {
     "/old": Answer(parts=(sized(head=b"HTTP/1.0 200 OK\r\n"),)),
     "/cut": Answer(parts=(sized()[:-5],), then="close"),
     "/chunks": Answer(parts=(OK + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nno\r\n",)),
+    "/endless": Answer(parts=(OK + b"X-A: 1\r\n\r\n" + BODY,), then="close"),
     "/hold": Answer(parts=(sized()[:-5],), then="hold"),
     "/stale": Answer(parts=(sized(),), stale=True),
 }
@@ -66,6 +69,8 @@ ASKED: dict[str, dict[str, Any]] = {
     "proxy-by-tls": {"at": "https://paper.example/", "meta": {"proxy": "https://127.0.0.1:1"}},
     "tls": {"at": "TLS/again"},
     "cancelled": {"at": "/hold", "cancel": True},
+    "taken": {"at": "/plain", "sink": True},
+    "taken-to-the-close": {"at": "/endless", "sink": True},
 }
 
 
@@ -110,6 +115,13 @@ def test_signals_are_sent_and_may_stop_it(done: dict[str, Any]) -> None:
     assert (head["body"], head["flags"], head["truncated"]) == ("", ["download_stopped"], "length")
     assert (body["body"], body["flags"]) == (BODY.decode(), ["download_stopped"])
     assert done["stopped-and-failed"]["error"] == "StopDownload"
+
+
+def test_a_sink_is_told_the_head_and_takes_the_body(done: dict[str, Any]) -> None:
+    fields = [["Content-Type", "text/html"], ["X-A", "1"], ["x-a", "2"]]
+    length = ["Content-Length", str(len(BODY))]
+    assert done["taken"]["sink"] == [200, [*fields, length], BODY.decode()]
+    assert done["taken-to-the-close"]["sink"] == [200, [["X-A", "1"]], BODY.decode()]
 
 
 def test_settings_mean_what_they_meant(done: dict[str, Any]) -> None:
@@ -289,9 +301,27 @@ def through(places: dict[str, str]) -> dict[str, dict[str, Any]]:
     }
 
 
+@dataclass
+class Sink:
+    """A taker of a body; ``told`` is its status, its fields and what came."""
+
+    told: list[Any] = field(default_factory=list)
+
+    def wants(self, status: int, fields: Fields) -> bool:
+        self.told += [status, list(fields), ""]
+        return True
+
+    def begin(self, pause: object, resume: object) -> None: ...
+
+    def receive(self, data: bytes) -> None:
+        self.told[2] += data.decode()
+
+
 async def asked_for(handler: Any, one: dict[str, Any], places: dict[str, str]) -> dict[str, Any]:
     at = one["at"].replace("TLS", places["tls"])
     meta = {"download_timeout": 60, **one.get("meta", {})}
+    if one.get("sink"):
+        meta[SINK_KEY] = Sink()
     if meta.get("proxy") == "SITE":  # one that refuses to connect
         meta["proxy"] = await refusing()
     request = Request(
@@ -312,6 +342,7 @@ async def asked_for(handler: Any, one: dict[str, Any], places: dict[str, str]) -
     else:
         told |= described(request, response)
     exchange = request.meta["lafka_exchange"]
+    told["sink"] = meta[SINK_KEY].told if one.get("sink") else None
     return told | {"ended": exchange.ended, "truncated": exchange.truncated}
 
 
