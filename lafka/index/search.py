@@ -35,15 +35,15 @@ from lafka.pids import SCHEMES
 PAGE = 25
 LARGEST_PAGE = 1000
 LONGEST_TEXT = 16 << 10
-COUNTED = 500
+COUNTED = 200
 """Papers that are counted, and looked at for facets; there may be more."""
 LOOKED = 4_000
 """Papers that are compared with filters."""
-RARE = 2_000
+RARE = 1_000
 """Papers that have a rare word at most; a word of more is frequent, and ranks nothing."""
 PART = COUNTED
 """Papers of a part, where all words are frequent; its shortest titles come first."""
-PART_OF_FEW = 250
+PART_OF_FEW = 50
 """As :data:`PART`, of papers that pass a filter, each of which is looked for among few."""
 WORK = 1_500_000
 """Papers that are looked through for the words of a part, times words."""
@@ -53,7 +53,7 @@ MARKS = "\x02", "\x03"
 _MOST_WORDS = 32
 _RANKING = 3
 """Rare words that rank."""
-_BEGUN = 40_000
+_BEGUN = 10_000
 """Papers with words that begin like the last one, counted for each word; of more words, the most
 frequent of those that were met.
 """
@@ -185,6 +185,13 @@ class _Filter(NamedTuple):
     of: str
     values: Sequence[Any]
     is_indexed: bool
+
+
+class _Condition(NamedTuple):
+    """What stands behind ``WHERE``."""
+
+    text: str
+    values: Sequence[Any]
 
 
 _Row = Sequence[Any]
@@ -341,14 +348,16 @@ def _of_words(db: sqlite3.Connection, words: Sequence[str]) -> _Way:
     forms = {f'"{spaced(word)}"': 1 for word in words}
     looked = [re.escape(_folded(form.strip(f'"{JOINER}'))) for form in forms]
     is_cut, last = False, f'"{spaced(words[-1])}"'
-    if words[-1] not in words[:-1] and not _is_frequent(db, last):
+    is_frequent = {last: _is_frequent(db, last)}
+    if words[-1] not in words[:-1] and not is_frequent[last]:
         del forms[last]
-        last, size, is_cut = _going_on(db, last)
-        forms[last] = size
+        last, forms[last], is_frequent[last], is_cut = _going_on(db, last)
         looked[-1] += f"(?:{_WORD.pattern})?"
     rare: list[str] = []
     for form in sorted(forms, key=len, reverse=True):  # the rarest are long
-        if len(rare) < _RANKING and not _is_frequent(db, form):
+        if len(rare) == _RANKING:
+            break
+        if not (is_frequent[form] if form in is_frequent else _is_frequent(db, form)):
             rare.append(form)
     every = _Words(" AND ".join(forms), sum(forms.values()), " AND ".join(rare), is_cut,
                    re.compile(rf"(?<![^\W_])(?:{'|'.join(looked)})(?![^\W_])"))  # fmt: skip
@@ -357,16 +366,17 @@ def _of_words(db: sqlite3.Connection, words: Sequence[str]) -> _Way:
 
 
 def _is_frequent(db: sqlite3.Connection, match: str) -> bool:
-    some = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-    return int(db.execute(some, (match, RARE + 1)).fetchone()[0]) > RARE
+    some = "SELECT 1 FROM words WHERE words MATCH ? LIMIT 1 OFFSET ?"
+    return db.execute(some, (match, RARE)).fetchone() is not None
 
 
-def _going_on(db: sqlite3.Connection, phrase: str) -> tuple[str, int, bool]:
-    """The expression for words that begin like *phrase*, of how many forms it is, and whether it
-    leaves some out, for FTS5 gathers all papers of all of them before the first.
+def _going_on(db: sqlite3.Connection, phrase: str) -> tuple[str, int, bool, bool]:
+    """The expression for words that begin like *phrase*, of how many forms it is, whether these are
+    frequent taken together, and whether it leaves some out, for FTS5 gathers all papers of all of
+    them before the first.
     """
     if JOINER in phrase:
-        return f"{phrase}*", 1, False
+        return f"{phrase}*", 1, _is_frequent(db, f"{phrase}*"), False
     begin, total, met = _folded(phrase.strip('"')), 0, list[tuple[int, str]]()
     db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.form USING fts5vocab(main, words, row)")
     forms = "SELECT doc, term FROM temp.form WHERE term >= ? AND term < ?"
@@ -375,8 +385,8 @@ def _going_on(db: sqlite3.Connection, phrase: str) -> tuple[str, int, bool]:
         total += papers
         if total > _BEGUN:
             some = {phrase, *(one for _, one in nlargest(_FORMS, met))}
-            return f"({' OR '.join(sorted(some))})", len(some), True
-    return f"{phrase}*", 1, False
+            return f"({' OR '.join(sorted(some))})", len(some), True, True
+    return f"{phrase}*", 1, total > RARE, False
 
 
 def _folded(text: str) -> str:
@@ -421,11 +431,11 @@ def _walk(
         return _ranked(db, way.words, filters, place)
     if not filters:
         return _Stretch(_rows(db, way, place, most))
+    if few := _few(db, filters, way.columns[-1]):
+        return _Stretch(_rows(db, way, place, most, few))
     rows: list[_Row] = []
     at = place
-    for number in range(LOOKED // COUNTED):
-        if number == 1 and (kept := _kept(db, filters)) is not None:
-            return _Stretch(_rows(db, way, place, most, kept))
+    for _ in range(LOOKED // COUNTED):
         some = _rows(db, way, at, COUNTED)
         passing = {*_passing(db, filters, [row[-1] for row in some])}
         rows += [row for row in some if row[-1] in passing]
@@ -440,17 +450,17 @@ def _rows(
     way: _Way,
     place: _Row | None,
     most: int,
-    kept: Sequence[int] | None = None,
+    few: _Condition | None = None,
 ) -> list[_Row]:
-    """The rows behind *place*, at most so many, of the papers that are *kept*, or of all."""
+    """The rows behind *place*, at most so many, of *few* papers or of all."""
     where, values = [*way.where], [*way.values]
     if place:
         sign = "<" if way.is_descending else ">"
         where.append(f"({', '.join(way.columns)}) {sign} ({', '.join('?' * len(way.columns))})")
         values += place
-    if kept is not None:
-        where.append(f"{way.columns[-1]} {_THESE}")
-        values.append(json.dumps(kept))
+    if few:
+        where.append(few.text)
+        values += few.values
     columns = ", ".join(way.columns)
     order = ", ".join(f"{one} DESC" for one in way.columns) if way.is_descending else columns
     condition = f" WHERE {' AND '.join(where)}" if where else ""
@@ -465,22 +475,22 @@ def _ranked(
     db: sqlite3.Connection, words: _Words, filters: Sequence[_Filter], place: _Row | None
 ) -> _Stretch:
     """The papers with all *words* behind *place*, best first: of rare words all, else of a part."""
-    kept = _kept(db, filters)
+    few = _few(db, filters, "+words.rowid")
     start = place[0] if place else 0
     (last,) = db.execute("SELECT ifnull(max(id), 0) FROM paper").fetchone()
     until = last if words.rare else min(last, start + WORK // words.size)
-    few = "" if kept is None else f" AND +rowid {_THESE}"
     most = RARE if words.rare else PART_OF_FEW if few else PART
+    of_few, values = (f" AND {few.text}", few.values) if few else ("", [])
     numbers = [number for (number,) in db.execute(
-        f"SELECT rowid FROM words WHERE words MATCH ? AND rowid > ? AND rowid <= ?{few} LIMIT ?",
-        (words.match, start, until, *([json.dumps(kept)] if few else []), most),
+        f"SELECT rowid FROM words WHERE words MATCH ? AND rowid > ? AND rowid <= ?{of_few} LIMIT ?",
+        (words.match, start, until, *values, most),
     )]  # fmt: skip
     if not words.rare and len(numbers) == most:
         until = numbers[-1]
-    if kept is None and filters:
+    if filters and not few:
         numbers = _passing(db, filters, numbers)
-    score, values = (_BY_RANK, [words.rare]) if words.rare else (_BY_LENGTH, [])
-    scores = db.execute(score, (*values, json.dumps(numbers)))
+    score, ranking = (_BY_RANK, [words.rare]) if words.rare else (_BY_LENGTH, [])
+    scores = db.execute(score, (*ranking, json.dumps(numbers)))
     rows = sorted((start, score, number) for number, score in scores)
     rows = [row for row in rows if row > tuple(place)] if place else rows
     return _Stretch(rows, (until, -1.0, -1) if until < last else None)
@@ -519,29 +529,33 @@ def _filters(way: _Way, question: Question) -> list[_Filter]:
     return sorted(wanted, key=lambda one: not one.is_indexed)
 
 
-def _kept(db: sqlite3.Connection, filters: Sequence[_Filter]) -> list[int] | None:
-    """The papers that pass all *filters*, where one of these lets few pass; else None."""
+def _few(db: sqlite3.Connection, filters: Sequence[_Filter], number: str) -> _Condition | None:
+    """That the paper *number* passes all *filters*, where one of these lets few pass; else None."""
     for one in filters:
-        if one.is_indexed:
-            once = "DISTINCT" if one.column == "paper" else ""
-            some = f"SELECT {once} {one.column} FROM {one.of} LIMIT ?"
-            found = [number for (number,) in db.execute(some, (*one.values, LOOKED + 1))]
+        some = f"SELECT count(*) FROM (SELECT 1 FROM {one.of} LIMIT ?)"
+        if one.is_indexed and db.execute(some, (*one.values, LOOKED + 1)).fetchone()[0] <= LOOKED:
             others = [other for other in filters if other is not one]
-            if len(found) <= LOOKED:
-                return _passing(db, others, found) if others else found
+            text = f"{number} IN (SELECT {one.column} FROM {one.of})"
+            more = _condition(others, number)
+            return _Condition(" AND ".join(filter(None, (text, more.text))),
+                              [*one.values, *more.values])  # fmt: skip
     return None
+
+
+def _condition(filters: Sequence[_Filter], number: str) -> _Condition:
+    """That the paper *number* passes all *filters*."""
+    each = [f"EXISTS (SELECT 1 FROM {one.of} AND {one.column} = {number})" for one in filters]
+    return _Condition(" AND ".join(each), [value for one in filters for value in one.values])
 
 
 def _passing(
     db: sqlite3.Connection, filters: Sequence[_Filter], numbers: Sequence[int]
 ) -> list[int]:
     """Those of *numbers* that pass all *filters*."""
-    each = [f"EXISTS (SELECT 1 FROM {one.of} AND {one.column} = value)" for one in filters]
-    condition = f" WHERE {' AND '.join(each)}" if each else ""
-    values = [value for one in filters for value in one.values]
-    passing = db.execute(f"SELECT value FROM json_each(?){condition}",
-                         (json.dumps(numbers), *values))  # fmt: skip
-    return [number for (number,) in passing]
+    passing = _condition(filters, "value")
+    rows = db.execute(f"SELECT value FROM json_each(?) WHERE {passing.text}",
+                      (json.dumps(numbers), *passing.values))  # fmt: skip
+    return [number for (number,) in rows]
 
 
 _NAMED = f"SELECT archive, series, year FROM paper WHERE id {_THESE}"

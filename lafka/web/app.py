@@ -82,12 +82,15 @@ class Web:
         self._hosts = frozenset(host.lower() for host in hosts)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="lafka-web")
         self._slow = ThreadPoolExecutor(_SLOW_THREADS, thread_name_prefix="lafka-web-slow")
+        # Several would wait for Python's lock at each row, and each have a cache of the index.
+        self._searches = ThreadPoolExecutor(1, thread_name_prefix="lafka-web-search")
         self._slow_count = 0
         self._kept = KeptAnswers(site)
 
     def close(self) -> None:
         self._threads.shutdown()
         self._slow.shutdown()
+        self._searches.shutdown()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -102,7 +105,7 @@ class Web:
 
     async def _response(self, origin: OriginRoutes, request: Request) -> Response:
         """The answer, made in a thread but for what is quick; what may take seconds has few of its
-        own.
+        own, and searches have one.
         """
         refused = answers.refusal(
             request, self._hosts, longest=LONGEST_TARGET, headers_max=HEADERS_MAX
@@ -120,8 +123,9 @@ class Web:
             refused = origin.refused(request, 503, "too much is asked for at once: come again")
             return _finished(origin, request, refused)
         self._slow_count += 1
+        threads = self._searches if handler in origin.kept else self._slow
         try:
-            return await loop.run_in_executor(self._slow, answer)
+            return await loop.run_in_executor(threads, answer)
         finally:
             self._slow_count -= 1
 

@@ -266,11 +266,13 @@ def serve(
             gateway.close()
 
 
-def listening_at(bind: str, port: int) -> socket.socket:
-    """A socket at the address *bind*; ``BadArgument`` where it cannot be had."""
+def listening_at(bind: str, port: int, *, shared: bool = False) -> socket.socket:
+    """A socket at the address *bind*, which others that are *shared* may have, too; the kernel
+    deals connections out among these. ``BadArgument`` where it cannot be had.
+    """
     family = socket.AF_INET6 if ":" in bind else socket.AF_INET
     try:
-        return socket.create_server((bind, port), family=family, backlog=128)
+        return socket.create_server((bind, port), family=family, backlog=128, reuse_port=shared)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise BadArgument(f"{bind} port {port} cannot be had: {reason}") from None

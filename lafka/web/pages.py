@@ -317,25 +317,30 @@ def _search_at(named: Mapping[str, str], **changed: str) -> str:
 
 def _facets(
     facets: Mapping[str, list[tuple[str, int]]], named: Mapping[str, str]
-) -> list[tuple[str, list[tuple[str, int, str]]]]:
-    """Return the facets of a search: name, and values with numbers and addresses."""
-    base = _search_at(named)
-    base += "&" if named else "?"
-    shown = []
-    for name, values in facets.items():
-        if name in named or len(values) < 2:
-            continue
-        rows = []
-        for value, count in values:
-            more = {name: value}
-            if name == "series":
-                archive, _, series = value.rpartition("/")
-                more = (
-                    {"series": series} if "archive" in named else {"archive": archive, name: series}
-                )
-            rows.append((value, count, base + urlencode(more)))
-        shown.append((name, rows))
-    return shown
+) -> list[tuple[str, Markup]]:
+    """Return the facets of a search: name, and values with numbers and addresses as items."""
+    base = escape(_search_at(named) + ("&" if named else "?"))
+    return [
+        (name, Markup("".join(  # noqa: S704  escaped before
+            _FACET.format(base, *_facet(name, value, is_in="archive" in named), count)
+            for value, count in values
+        )))
+        for name, values in facets.items() if name not in named and len(values) > 1
+    ]  # fmt: skip
+
+
+_FACET = '<li><a href="{}{}">{}</a> <span class="quiet">{:,}</span></li>\n'
+
+
+@lru_cache(maxsize=4096)
+def _facet(name: str, value: str, *, is_in: bool) -> tuple[Markup, Markup]:
+    """What an address has of a facet, *is_in* an archive or not, and what is shown, escaped."""
+    more = {name: value}
+    if name == "series":
+        archive, _, series = value.rpartition("/")
+        more = {"series": series} if is_in else {"archive": archive, name: series}
+    shown = STATE_WORDS.get(value, value) if name == "state" else value
+    return escape(urlencode(more)), visible(shown)
 
 
 def _bars(years: list[tuple[int, int, int]]) -> list[tuple[int, int, int, float, float]]:

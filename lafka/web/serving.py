@@ -9,10 +9,12 @@ import signal
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from socket import socket
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -70,8 +72,17 @@ def serve(
     replayweb = Scripts.of(where.replayweb) if where.replayweb else None
     wanted = (where.port, where.replay_port, *([where.replayweb_port] if replayweb else []))
     with ExitStack() as stack:
-        sockets = [stack.enter_context(closing(listening_at(where.bind, port))) for port in wanted]
-        ports = [socket.getsockname()[1] for socket in sockets]
+
+        def listening(ports: Sequence[int], *, shared: bool = False) -> list[socket]:
+            return [stack.enter_context(closing(listening_at(where.bind, port, shared=shared)))
+                    for port in ports]  # fmt: skip
+
+        sockets = [listening(wanted)]
+        ports = [one.getsockname()[1] for one in sockets[0]]
+        if where.workers > 1:  # of one socket, who wakes first would take all who come at once
+            for one in sockets[0]:
+                one.close()
+            sockets = [listening(ports, shared=True) for _ in range(where.workers)]
         origins = origins_of(where, ports)
         site = make(origins)
         made = [pages_origin(site), bytes_origin(site)]
@@ -79,10 +90,10 @@ def serve(
             made.append(replayweb_origin(site, replayweb))
         hosts = (*LOOPBACK, *where.hosts, *_names(where))
 
-        def work() -> None:
+        def work(own: Sequence[socket]) -> None:
             web = Web(site, dict(zip(ports, made, strict=True)), hosts)
             try:
-                uvicorn.Server(config(web, connections=where.connections)).run(sockets=sockets)
+                uvicorn.Server(config(web, connections=where.connections)).run(sockets=[*own])
             finally:
                 web.close()
 
@@ -90,13 +101,13 @@ def serve(
         gc.collect()
         gc.freeze()  # what is there by now stays: it is not gone through again and again
         if where.workers == 1:
-            work()
+            work(sockets[0])
         else:
-            _in_processes(work, where.workers)
+            _in_processes([partial(work, own) for own in sockets])
 
 
-def _in_processes(work: Callable[[], None], count: int) -> None:
-    """Do *work* in *count* processes until a signal ends them; one that dies is begun anew."""
+def _in_processes(works: Sequence[Callable[[], None]]) -> None:
+    """Do each of *works* in a process until a signal ends them; one that dies is begun anew."""
     fork = get_context("fork")
     workers: list[BaseProcess] = []
     is_ended = False
@@ -107,20 +118,20 @@ def _in_processes(work: Callable[[], None], count: int) -> None:
         for worker in workers:
             worker.terminate()
 
-    def begin() -> BaseProcess:
+    def begin(work: Callable[[], None]) -> BaseProcess:
         worker = fork.Process(target=_as_worker, args=(work,))
         worker.start()
         return worker
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
-    workers += [begin() for _ in range(count)]
+    workers += map(begin, works)
     while not is_ended:
         wait([worker.sentinel for worker in workers])
         for place, worker in enumerate(workers):
             if not is_ended and not worker.is_alive():
                 logger.error("a worker ended with %s and is begun anew", worker.exitcode)
-                workers[place] = begin()
+                workers[place] = begin(works[place])
     for worker in workers:
         worker.terminate()
         worker.join()

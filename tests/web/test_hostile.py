@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import quote
 
 import httpx
 import pytest
 
+from lafka.errors import BadArgument
+from lafka.web.connections import listening_at
 from lafka.web.neutral import Cleaners, UncleanPage
 from lafka.web.splaps import LONGEST_PAGE
 from tests.waiting import LIMIT
@@ -81,3 +85,17 @@ def test_a_worker_that_dies_is_begun_anew(tmp_path: Path) -> None:
         transport = httpx.HTTPTransport(retries=8)
         with httpx.Client(transport=transport, timeout=LIMIT) as client:
             assert client.get(f"{served.pages}/healthz").status_code == 200
+
+
+def test_connections_that_come_at_once_are_dealt_out() -> None:
+    with ExitStack() as stack:
+        first = stack.enter_context(listening_at("127.0.0.1", 0, shared=True))
+        port = first.getsockname()[1]
+        sockets = [first, stack.enter_context(listening_at("127.0.0.1", port, shared=True))]
+        for _ in range(64):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+        for one in sockets:
+            one.settimeout(LIMIT)
+            stack.enter_context(one.accept()[0])
+        with pytest.raises(BadArgument, match="cannot be had"):
+            listening_at("127.0.0.1", port)
