@@ -23,9 +23,9 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import nlargest, nsmallest
+from heapq import nlargest
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from lafka.errors import BadArgument, BadPid
 from lafka.index.rows import STATES
@@ -69,10 +69,19 @@ _DOI = re.compile(
 _RESOLVERS = ("https://doi.org/", "http://dx.doi.org/", "http://doi.org/", "https://dx.doi.org/")
 _LAST = "\U0010ffff"
 """Behind every text that begins alike."""
+
+
+def _arrays(*columns: str) -> str:
+    """Ask for each of *columns* as one array: for each row SQLite and Python lock and unlock."""
+    return "SELECT " + ", ".join(f"json_group_array({column})" for column in columns)
+
+
 _RANK = "rank MATCH 'bm25(5.0, 10.0, 4.0, 1.0)'"  # pid, title, authors, url
 _THESE = "IN (SELECT value FROM json_each(?))"
 _BY_RANK = f"SELECT rowid, rank FROM words WHERE words MATCH ? AND {_RANK} AND +rowid {_THESE}"
 _BY_LENGTH = f"SELECT id, ifnull(length(title), 1000) * 1.0 FROM paper WHERE id {_THESE}"
+_NAMED = f"{_arrays('archive', 'series', 'year')} FROM paper WHERE id {_THESE}"
+_LINKS_OF = f"{_arrays('paper', 'host', 'state')} FROM futli WHERE paper {_THESE}"
 _OF_MANY = (
     "Each of these words is in very many papers: only a part of the index was looked through. A"
     " rarer word finds more."
@@ -195,6 +204,7 @@ class _Condition(NamedTuple):
 
 
 _Row = Sequence[Any]
+_T = TypeVar("_T")
 
 
 class _Stretch(NamedTuple):
@@ -558,30 +568,35 @@ def _passing(
     return [number for (number,) in rows]
 
 
-_NAMED = f"SELECT archive, series, year FROM paper WHERE id {_THESE}"
-_LINKS_OF = f"SELECT paper, host, state FROM futli WHERE paper {_THESE}"
+def _read(db: sqlite3.Connection, statement: str, values: Sequence[Any]) -> list[list[Any]]:
+    """The columns of a *statement* of :func:`_arrays`."""
+    return [json.loads(column) for column in db.execute(statement, values).fetchone()]
 
 
 def _facets(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[str, list[tuple[str, int]]]:
     """Count the papers of these *numbers* by what they can be narrowed to."""
     these = json.dumps(numbers)
-    named = Counter(db.execute(_NAMED, (these,)).fetchall())
-    by: dict[str, Counter[str]] = {name: Counter() for name in ("archive", "series", "year")}
-    for (archive, series, year), count in named.items():
-        by["archive"][archive] += count
-        if series:
-            by["series"][f"{archive}/{series}"] += count
-        if year is not None:
-            by["year"][str(year)] += count
-    links = db.execute(_LINKS_OF, (these,)).fetchall()
-    hosts = Counter([host for _, host in {row[:2] for row in links}])
+    archives, series, years = _read(db, _NAMED, (these,))
+    papers, links, states = _read(db, _LINKS_OF, (these,))
+    hosts = Counter(host for _, host in {*zip(papers, links, strict=True)})
     least = min((count for _, count in hosts.most_common(FACETS_MAX + 1)), default=0)
     most = [host for host, count in hosts.items() if count >= least]  # one has no name
-    names = db.execute(f"SELECT id, name FROM host WHERE id {_THESE}", (json.dumps(most),))
-    by["host"] = Counter({name: hosts[number] for number, name in names if name})
-    by["state"] = Counter([state for _, state in {row[::2] for row in links}])
-    return {name: nsmallest(FACETS_MAX, counts.items(), key=lambda one: (-one[1], one[0]))
-            for name, counts in by.items()}  # fmt: skip
+    names = db.execute(f"SELECT name, id FROM host WHERE id {_THESE}", (json.dumps(most),))
+    in_years = Counter(year for year in years if year is not None)
+    in_archives = Counter(one for one in zip(archives, series, strict=True) if one[1])
+    return {
+        "archive": _most(Counter(archives)),
+        "series": [("/".join(one), count) for one, count in _most(in_archives)],
+        "year": [(str(year), count) for year, count in _most(in_years)],
+        "host": _most({name: hosts[number] for name, number in names if name}),
+        "state": _most(Counter(state for _, state in {*zip(papers, states, strict=True)})),
+    }
+
+
+def _most(counts: Mapping[_T, int]) -> list[tuple[_T, int]]:
+    """The most frequent, these first."""
+    most = sorted((-count, one) for one, count in counts.items())[:FACETS_MAX]
+    return [(one, -count) for count, one in most]
 
 
 def _papers(

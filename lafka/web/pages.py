@@ -80,6 +80,21 @@ def title_of(paper: FoundPaper) -> Markup:
     return Markup(_UNSEEN.sub(_mark, escape(paper.marked)))  # noqa: S704  escaped before
 
 
+def item_of(paper: FoundPaper) -> Markup:
+    """*paper* in the list of a search."""
+    told = [str(paper.year)] if paper.year else []
+    told.append(f"{paper.futs} full text{'s' * (paper.futs > 1)}" if paper.futs else "no full text")
+    told += [f"last had {when(paper.last)}"] if paper.last else []
+    told += [f"a link {STATE_WORDS[state]}" for state in paper.states if state not in (HELD, NEVER)]
+    by = f'<span class="by" dir="auto">{visible(paper.authors)}</span>' if paper.authors else ""
+    code = f"<code>{visible(paper.pid)}</code>" if paper.title else ""
+    return Markup(  # noqa: S704  escaped before
+        f'<li><a class="title" dir="auto" href="/papers/{quote(paper.pid, safe="")}">'
+        f'{title_of(paper)}</a>\n{by}<span class="quiet">{code}'
+        f" <span>{'</span> <span>'.join(told)}</span></span></li>\n"
+    )
+
+
 _TAGS = dict(zip(MARKS, ("<mark>", "</mark>"), strict=True))
 
 
@@ -107,7 +122,7 @@ class Pages:
         self._made.filters.update(
             visible=visible, part=lambda text: quote(str(text), safe=""),
             size=lambda size: in_bytes(size or 0).replace(" ", "\xa0"), plain=plain, number=number,
-            when=when, title=title_of, state=lambda word: STATE_WORDS.get(word, word),
+            when=when, item=item_of, state=lambda word: STATE_WORDS.get(word, word),
         )  # fmt: skip
         self._made.globals["site"] = site
 
