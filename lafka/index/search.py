@@ -376,8 +376,12 @@ def _of_words(db: sqlite3.Connection, words: Sequence[str]) -> _Way:
 
 
 def _is_frequent(db: sqlite3.Connection, match: str) -> bool:
-    some = "SELECT 1 FROM words WHERE words MATCH ? LIMIT 1 OFFSET ?"
-    return db.execute(some, (match, RARE)).fetchone() is not None
+    return _more_than(db, RARE, "words WHERE words MATCH ?", [match])
+
+
+def _more_than(db: sqlite3.Connection, count: int, rows: str, values: Sequence[Any]) -> bool:
+    row = db.execute(f"SELECT 1 FROM {rows} LIMIT 1 OFFSET ?", (*values, count))
+    return row.fetchone() is not None
 
 
 def _going_on(db: sqlite3.Connection, phrase: str) -> tuple[str, int, bool, bool]:
@@ -464,6 +468,8 @@ def _rows(
 ) -> list[_Row]:
     """The rows behind *place*, at most so many, of *few* papers or of all."""
     where, values = [*way.where], [*way.values]
+    if few and _more_than(db, LOOKED, f"{way.source} WHERE {' AND '.join(where)}", values):
+        where = [f"+{one}" for one in where]  # of no index: it goes along the few
     if place:
         sign = "<" if way.is_descending else ">"
         where.append(f"({', '.join(way.columns)}) {sign} ({', '.join('?' * len(way.columns))})")
@@ -542,8 +548,7 @@ def _filters(way: _Way, question: Question) -> list[_Filter]:
 def _few(db: sqlite3.Connection, filters: Sequence[_Filter], number: str) -> _Condition | None:
     """That the paper *number* passes all *filters*, where one of these lets few pass; else None."""
     for one in filters:
-        some = f"SELECT count(*) FROM (SELECT 1 FROM {one.of} LIMIT ?)"
-        if one.is_indexed and db.execute(some, (*one.values, LOOKED + 1)).fetchone()[0] <= LOOKED:
+        if one.is_indexed and not _more_than(db, LOOKED, one.of, one.values):
             others = [other for other in filters if other is not one]
             text = f"{number} IN (SELECT {one.column} FROM {one.of})"
             more = _condition(others, number)
