@@ -21,7 +21,7 @@ import re
 import sqlite3
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
 from itertools import chain
@@ -41,7 +41,7 @@ LOOKED = 4_000
 """Papers that are compared with filters."""
 RARE = 1_000
 """Papers that have a rare word at most; a word of more is frequent, and ranks nothing."""
-PART = COUNTED
+PART = 100
 """Papers of a part, where all words are frequent; its shortest titles come first."""
 PART_OF_FEW = 50
 """As :data:`PART`, of papers that pass a filter, each of which is looked for among few."""
@@ -78,7 +78,7 @@ def _arrays(*columns: str) -> str:
 
 _RANK = "rank MATCH 'bm25(5.0, 10.0, 4.0, 1.0)'"  # pid, title, authors, url
 _THESE = "IN (SELECT value FROM json_each(?))"
-_BY_RANK = f"SELECT rowid, rank FROM words WHERE words MATCH ? AND {_RANK} AND +rowid {_THESE}"
+_BY_RANK = f"SELECT rowid, rank FROM words WHERE words MATCH ? AND {_RANK}"
 _BY_LENGTH = f"SELECT id, ifnull(length(title), 1000) * 1.0 FROM paper WHERE id {_THESE}"
 _NAMED = f"{_arrays('archive', 'series', 'year')} FROM paper WHERE id {_THESE}"
 _LINKS_OF = f"{_arrays('paper', 'host', 'state')} FROM futli WHERE paper {_THESE}"
@@ -491,6 +491,8 @@ def _ranked(
     db: sqlite3.Connection, words: _Words, filters: Sequence[_Filter], place: _Row | None
 ) -> _Stretch:
     """The papers with all *words* behind *place*, best first: of rare words all, else of a part."""
+    if words.rare == words.match and not filters:
+        return _Stretch(_in_order(db.execute(_BY_RANK, [words.rare]), 0, place))
     few = _few(db, filters, "+words.rowid")
     start = place[0] if place else 0
     (last,) = db.execute("SELECT ifnull(max(id), 0) FROM paper").fetchone()
@@ -505,11 +507,17 @@ def _ranked(
         until = numbers[-1]
     if filters and not few:
         numbers = _passing(db, filters, numbers)
-    score, ranking = (_BY_RANK, [words.rare]) if words.rare else (_BY_LENGTH, [])
+    by_rank = (f"{_BY_RANK} AND +rowid {_THESE}", [words.rare])
+    score, ranking = by_rank if words.rare else (_BY_LENGTH, [])
     scores = db.execute(score, (*ranking, json.dumps(numbers)))
+    end = (until, -1.0, -1) if until < last else None
+    return _Stretch(_in_order(scores, start, place), end)
+
+
+def _in_order(scores: Iterable[_Row], start: int, place: _Row | None) -> list[_Row]:
+    """The rows behind *place*, of numbers and scores in the part from *start* on."""
     rows = sorted((start, score, number) for number, score in scores)
-    rows = [row for row in rows if row > tuple(place)] if place else rows
-    return _Stretch(rows, (until, -1.0, -1) if until < last else None)
+    return [row for row in rows if row > tuple(place)] if place else [*rows]
 
 
 def _place(after: str, types: Sequence[type]) -> list[Any]:
