@@ -77,7 +77,7 @@ def serve(
             return [stack.enter_context(closing(listening_at(where.bind, port, shared=shared)))
                     for port in ports]  # fmt: skip
 
-        sockets = [listening(wanted)]
+        sockets = [listening(wanted)]  # alone at first: a port that another server has is refused
         ports = [one.getsockname()[1] for one in sockets[0]]
         if where.workers > 1:  # of one socket, who wakes first would take all who come at once
             for one in sockets[0]:
