@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from tests import warm
+
 Place = tuple[int, int]
 """Where a file's tests begin in those of the session, and where they end."""
 
@@ -196,6 +198,12 @@ class _Workers:
             hook = self.config.hook
             data = hook.pytest_report_to_serializable(config=self.config, report=report)
             self.reports.append(data)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        """End a worker without taking apart all that was collected, which takes seconds."""
+        if self.pipe:
+            warm.end(0)
 
     def pytest_warning_recorded(self, warning_message: Any, nodeid: str) -> None:
         said = f"{warning_message.category.__name__}: {warning_message.message}"
