@@ -160,7 +160,7 @@ def test_a_disk_that_is_full_while_an_index_is_made_leaves_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history = History(tmp_path / "archive")
-    for number in range(400):
+    for number in range(150):
         history.suwaf(number, {0: [1.0]})
     with monkeypatch.context() as patch:
         fill(patch, "open_draft")
@@ -168,4 +168,4 @@ def test_a_disk_that_is_full_while_an_index_is_made_leaves_none(
             history.index()
     assert [path.name for path in history.place.folder.iterdir()] == ["lock"]
     history.index()
-    assert history.rows("SELECT count(*) FROM paper") == [(400,)]
+    assert history.rows("SELECT count(*) FROM paper") == [(150,)]

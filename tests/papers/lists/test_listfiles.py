@@ -205,7 +205,7 @@ def test_what_no_line_of_a_warc_could_hold_has_a_verdict() -> None:
 def test_memory_is_bounded_whatever_a_gzip_expands_to(tmp_path) -> None:
     path = tmp_path / "list.tsv.gz"
     with gzip.open(path, "wb", compresslevel=1) as file:
-        for _ in range(64):
+        for _ in range(24):
             file.write(b"x" * LONGEST_LINE)
         file.write(b"\n" + GOOD[".tsv"])
     tracemalloc.start()
@@ -217,7 +217,7 @@ def test_memory_is_bounded_whatever_a_gzip_expands_to(tmp_path) -> None:
 
 
 MANY = b"".join(
-    f"RePEc:abc:wpaper:{n}\thttp://x{n}.example/{n**5}\n".encode() for n in range(50_000)
+    f"RePEc:abc:wpaper:{n}\thttp://x{n}.example/{n**5}\n".encode() for n in range(20_000)
 )
 
 
@@ -228,7 +228,7 @@ def test_a_gzip_that_is_cut_gives_its_whole_lines_and_says_where_it_ends(tmp_pat
     seen = []
     with pytest.raises(BadList) as error:
         seen.extend(line for line in lines)
-    assert len(seen) > 40_000
+    assert len(seen) > 16_000
     assert all(line.futli for line in seen)
     assert str(error.value) == f"{path}: gzip that is cut short after line {seen[-1].number}"
 
@@ -242,14 +242,14 @@ def test_a_damaged_gzip_says_so(tmp_path) -> None:
     with pytest.raises(BadList, match="damaged gzip after line ") as error:
         seen.extend(line for line in read(path, REPEC))
     # What the last call of zlib inflated, at most 64 KiB, is lost with its checksum.
-    assert len(seen) > 48_000
+    assert len(seen) > 18_000
     assert str(error.value).endswith(str(seen[-1].number))
 
 
 def test_gzip_members_and_padding(tmp_path) -> None:
     path = tmp_path / "list.tsv.gz"
     path.write_bytes(gzip.compress(MANY[:30]) + gzip.compress(MANY[30:]) + b"\0" * 600)
-    assert sum(1 for line in read(path, REPEC) if line.futli) == 50_000
+    assert sum(1 for line in read(path, REPEC) if line.futli) == 20_000
 
 
 @pytest.mark.parametrize(
