@@ -72,7 +72,7 @@ _LAST = "\U0010ffff"
 
 
 def _arrays(*columns: str) -> str:
-    """Ask for each of *columns* as one array: for each row SQLite and Python lock and unlock."""
+    """Ask for *columns*, each as one array of JSON: a row by itself costs Python's lock."""
     return "SELECT " + ", ".join(f"json_group_array({column})" for column in columns)
 
 
