@@ -74,8 +74,8 @@ class Children:
         """Return what the task *name* answers to *question* and *data*, after *seconds* of CPU at
         most.
 
-        ``ChildDied`` where there is no answer, and after ``cut``; ``MachineTrouble`` where no child
-        can begin, for which what was asked is not to blame.
+        ``ChildDied`` where there is no answer, and after ``cut`` or ``stop``; ``MachineTrouble``
+        where no child can begin, for which what was asked is not to blame.
         """
         child = self._idle.get()
         try:
@@ -92,9 +92,13 @@ class Children:
             child.give_up()
 
     def stop(self) -> None:
-        """End the children, after what they were asked last."""
-        for _ in self._all:
-            self._idle.get().stop()
+        """End the children, after what they were asked last; who asks later has no answer."""
+        ended = [self._idle.get() for _ in self._all]
+        for child in ended:
+            child.stop()
+        self.is_cut = True
+        for child in ended:  # for who has begun to ask and waits for one
+            self._idle.put(child)
 
 
 class _Child:

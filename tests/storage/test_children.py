@@ -129,6 +129,24 @@ def test_children_that_are_cut_answer_nothing_any_more() -> None:
     made.stop()
 
 
+def test_who_asks_when_they_have_ended_does_not_wait_for_one() -> None:
+    made = Children("tests.storage.served", 2)
+    assert echoed(made)
+    made.stop()
+    errors: list[ChildDied] = []
+
+    def ask() -> None:
+        with pytest.raises(ChildDied) as error:
+            echoed(made)
+        errors.append(error.value)
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(LIMIT)
+    assert list(map(str, errors)) == ["not begun"]
+    made.stop()
+
+
 def test_a_child_ends_with_its_standard_input() -> None:
     made = Children("tests.storage.served", 2)
     assert echoed(made)
