@@ -85,7 +85,8 @@ def item_of(paper: FoundPaper) -> Markup:
     told = [str(paper.year)] if paper.year else []
     told.append(f"{paper.futs} full text{'s' * (paper.futs > 1)}" if paper.futs else "no full text")
     told += [f"last had {when(paper.last)}"] if paper.last else []
-    told += [f"a link {STATE_WORDS[state]}" for state in paper.states if state not in (HELD, NEVER)]
+    shown = (state_word(state) for state in paper.states if state not in (HELD, NEVER))
+    told += [f"a link {escape(word)}" for word in shown]
     by = f'<span class="by" dir="auto">{visible(paper.authors)}</span>' if paper.authors else ""
     code = f"<code>{visible(paper.pid)}</code>" if paper.title else ""
     return Markup(  # noqa: S704  escaped before
@@ -109,6 +110,11 @@ STATE_WORDS = {
 """The states of a link, as our pages say them behind a number of links."""
 
 
+def state_word(state: str) -> str:
+    """What a page says of a link's *state*; one that is not known stays as it is."""
+    return STATE_WORDS.get(state, state)
+
+
 class Pages:
     """Handlers of our pages of *site*."""
 
@@ -122,7 +128,7 @@ class Pages:
         self._made.filters.update(
             visible=visible, part=lambda text: quote(str(text), safe=""),
             size=lambda size: in_bytes(size or 0).replace(" ", "\xa0"), plain=plain, number=number,
-            when=when, item=item_of, state=lambda word: STATE_WORDS.get(word, word),
+            when=when, item=item_of, state=state_word,
         )  # fmt: skip
         self._made.globals["site"] = site
 
@@ -354,7 +360,7 @@ def _facet(name: str, value: str, *, is_in: bool) -> tuple[Markup, Markup]:
     if name == "series":
         archive, _, series = value.rpartition("/")
         more = {"series": series} if is_in else {"archive": archive, name: series}
-    shown = STATE_WORDS.get(value, value) if name == "state" else value
+    shown = state_word(value) if name == "state" else value
     return escape(urlencode(more)), visible(shown)
 
 

@@ -223,8 +223,11 @@ def _in_own_row(
     if marked is not None:
         found = [(c, e) for c, e, _ in rows if _is_in(e.node, marked)]
     else:
-        found = _by_handle(page.identity.handles, rows) or _by_title(page, rows)
-        found = found or _by_text(page.identity, rows)
+        found = (
+            _by_handle(page.identity.handles, rows)
+            or _by_title(page, rows)
+            or _by_text(page.identity, rows)
+        )
     for candidate, element in found:
         yield _owned(candidate), element
 
