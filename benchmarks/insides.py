@@ -1,6 +1,6 @@
 """What is seen inside of futs, on pairs of a page's title and a made PDF; and what a look costs.
 
-    python benchmarks/pdf_fronts.py [--pairs] [--every N] [--write docs/benchmarks.md]
+    python benchmarks/insides.py [--pairs] [--every N] [--write docs/benchmarks.md]
 
 Right PDFs bear the title in the ways of papers: over several lines, broken by hyphens, in capitals,
 with ligatures and accents of their own, behind a cover sheet of an archive, in type that nobody can
@@ -16,7 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -30,6 +30,8 @@ from tests.sites.made_pdfs import SLIDE, Leaf, Look, Text, centred, made, wrappe
 
 APART = Look(ligatures=True, decomposed=True)
 BLANK = Text(said=" ", size=8)
+A1 = (1684.0, 2384.0)
+POSTER = ("{who}, University of Example", "Motivation", "Wages are low.", "Results", "They are.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +107,7 @@ def right() -> Iterator[Pair]:
             "a scan": paper(title, language, who, Look(scanned=True)),
             "the mark of a footnote": paper(f"{title}*", language, who),
             "letters spread": paper(title, language, who, Look(spread=True)),
+            "letters placed one by one": paper(title, language, who, Look(placed=True)),
         }  # fmt: skip
         if n % 3 == 0:
             looks["no map to characters"] = paper(title, language, who, Look(mapped=False))
@@ -127,13 +130,16 @@ def wrong() -> Iterator[Pair]:
             other = others[n % len(others)]
             made_["another paper"] = paper(other, language, who)
             made_["another paper that cites it"] = citing(other, title, language, who)
-        kinds = ["a CV", "a CV without the word", "a form"]
-        kinds += ["contents of an issue"] * (language not in ("zh", "fa"))
+        kinds = ["a CV", "a CV without the word", "a CV with other headings"]
+        kinds += ["a CV with headings beside their text", "a résumé in capitals", "a form"]
+        issues = ["contents of an issue", "an issue that says what is inside"]
+        kinds += issues * (language not in ("zh", "fa"))
         kinds += ["a Lebenslauf"] * (language == "de") + ["an order form"] * (n % 4 == 0)
         for kind in kinds:
             leaf = _sheet(SHEETS[kind], title, who)
             made_[kind] = made([leaf] * (1 if "form" in kind else 4))
         made_["slides"] = slides(title, who)
+        made_["a poster"] = made([replace(_sheet([title, *POSTER], title, who), size=A1)])
         if language == "en":
             made_["a supplement"] = supplement(SUPPLEMENTS[n % len(SUPPLEMENTS)], title, who)
             made_["a comment on it"] = paper(

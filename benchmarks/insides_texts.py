@@ -228,6 +228,51 @@ Publikationen
 Sprachen
 Deutsch, Englisch
 
+a CV with other headings
+{who}
+Department of Decisions, Example University
+Email: quill@example.org
+Position
+Associate Professor, Example University, 2020-present
+Research Interest
+Primary: labour economics
+Education
+Ph.D. Economics, Example College, 2012
+Research
+Publications
+1. {title}. Journal of Examples, 94, (2019): 67-81. (with A. Other)
+
+a CV with headings beside their text
+{who}
+Contact Information Department of Economics Mobile: +1 555 0100
+Fields Industrial Organization, Applied Microeconomics
+Education Ph.D., Economics, Example University, 2024 (Anticipated)
+M.A., Economics, Example University, 2019
+Fellowships Example Fellowship, 2022
+Working Papers {title}
+with A. Other, November 2024
+
+a résumé in capitals
+{who}
+quill@example.org
+E DUCATION
+University of Example, PhD in Economics 2017-2021
+P UBLICATIONS
+{who}. {title}. In Proceedings of Examples, 2019.
+P ROFESSIONAL & R ESEARCH E XPERIENCE
+Research Assistant, Example Bank, 2019
+A WARDS
+Best Student Prize, 2016
+
+an issue that says what is inside
+August 2026
+Forum of Examples
+Inside this Issue
+A1: Program Coordinator Well-Being Initiative: A Year in Review
+A2: {title}
+A3: Building a Collaborative Network of Examples
+Publisher Forum of Examples
+
 a form
 Journal of Examples
 Copyright Transfer Form

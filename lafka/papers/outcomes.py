@@ -168,7 +168,8 @@ class PageReading:
 
     ``partly``: only the surest was looked for. ``verdict`` is what the page is: ``splap-only``,
     ``bot-challenge`` or ``login``, ``reason`` a few words about it. ``kind`` is what it is about,
-    as ``finders.kinds`` names it; empty where nobody looked. ``titles`` are those of its paper.
+    as ``finders.kinds`` names it; empty where nobody looked. ``titles`` are those of its paper,
+    ``headings`` what may be one where there are none.
     """
 
     candidates: tuple[Candidate, ...] = ()
@@ -177,6 +178,7 @@ class PageReading:
     partly: bool = False
     kind: str = ""
     titles: tuple[str, ...] = ()
+    headings: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -186,6 +188,7 @@ class PageReading:
             "partly": self.partly,
             "kind": self.kind,
             "titles": self.titles,
+            "headings": self.headings,
         }
 
     @classmethod
@@ -198,6 +201,7 @@ class PageReading:
             partly=bool(values["partly"]),
             kind=str(values["kind"]),
             titles=tuple(map(str, values["titles"])),
+            headings=tuple(map(str, values["headings"])),
         )
 
     @property

@@ -144,7 +144,7 @@ class Trail:
     to a PDF, PDFs, or a payload of another type. ``pending`` are candidates not asked yet, in
     order, those of a viewer in ``viewer_pending``; ``asked`` is the one whose answer is awaited.
     ``tail``: how many may be asked for that do not promise the fut, unless ``links`` is ``all``.
-    ``titles``: what the splap calls the paper.
+    ``titles``: what the splap calls the paper, or, in ``headings``, may call it.
     ``partly``: the splap has more candidates than were looked for so far. ``outcome`` is None until
     the trail has ended.
 
@@ -162,6 +162,7 @@ class Trail:
     viewer_pending: tuple[Candidate, ...] = ()
     tail: int = TAIL
     titles: tuple[str, ...] = ()
+    headings: tuple[str, ...] = ()
     asked: Candidate | None = None
     tried: tuple[Attempt, ...] = ()
     partly: bool = False
@@ -237,7 +238,7 @@ class Trail:
         assert self.splap is not None
         known = {self.futli.url, self.splap.url, *(t.candidate.url for t in self.tried)}
         pending = self._new(page.candidates, known)
-        trail = replace(self, pending=pending, partly=False, tail=page.tail, titles=page.titles)
+        trail = replace(self._on(page), pending=pending)
         if self.no_fut is Outcome.SPLAP_ONLY:
             error = _NAMED.get(page.verdict, page.reason)
             trail = replace(trail, no_fut=page.verdict, error=error)
@@ -322,10 +323,15 @@ class Trail:
             capture = replace(capture, outcome=page.verdict, error="the page is a bot challenge")
         trail = replace(self, requests=self.requests + capture.requests)
         if self.splap is None:
-            trail = trail._begin(capture, page)
-            return replace(trail, partly=page.partly, tail=page.tail, titles=page.titles)
+            return trail._begin(capture, page)._on(page)
         assert self.asked is not None
         return trail._tried(self.asked, capture, page)
+
+    def _on(self, page: PageReading) -> Trail:
+        """The trail with what *page*, its splap, says of itself."""
+        return replace(
+            self, partly=page.partly, tail=page.tail, titles=page.titles, headings=page.headings
+        )
 
     def _tried(self, candidate: Candidate, capture: Capture, page: PageReading) -> Trail:
         outcome = str(capture.outcome)

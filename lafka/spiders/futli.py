@@ -411,7 +411,8 @@ class FutliSpider(RoadSpider[Line]):
         answer = page_of(capture, response)
         if capture.is_pdf and self.insides:
             titles = (*filter(None, [trail.futli.title]), *trail.titles)
-            capture = await self.insides.look(capture, tuple(dict.fromkeys(titles)))
+            titles = tuple(dict.fromkeys(titles))
+            capture = await self.insides.look(capture, titles, trail.headings)
         if answer is None:
             trail = trail.answered(capture)
         else:

@@ -29,7 +29,8 @@ class Text:
 @dataclass(frozen=True, kw_only=True)
 class Look:
     """How the text is set: ``ligatures`` as one glyph; accents ``decomposed``; codes ``mapped``
-    to characters, else nobody knows what they are; ``scanned``: a picture and no text.
+    to characters, else nobody knows what they are; ``scanned``: a picture and no text; letters of
+    headings ``spread``, or all of them ``placed`` one by one, as printers from browsers do it.
     """
 
     ligatures: bool = False
@@ -37,6 +38,7 @@ class Look:
     mapped: bool = True
     scanned: bool = False
     spread: bool = False
+    placed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,11 +56,12 @@ class _Codes:
 
     def of(self, said: str) -> str:
         """The codes of *said* in hex, two bytes each."""
-        clusters = self._clusters(said)
-        for cluster in clusters:
-            if cluster not in self.known:
-                self.known[cluster] = f"{len(self.known) + 3:04x}"
-        return "".join(map(self.known.__getitem__, clusters))
+        return "".join(self.each(said))
+
+    def each(self, said: str) -> list[str]:
+        return [
+            self.known.setdefault(c, f"{len(self.known) + 3:04x}") for c in self._clusters(said)
+        ]
 
     def _clusters(self, said: str) -> Sequence[str]:
         if self.look.decomposed:
@@ -126,8 +129,11 @@ def _content(leaf: Leaf, codes: _Codes) -> bytes:
         if y < 30:
             break
         spacing = f"{line.size * 0.3} Tc " if codes.look.spread and line.size > 12 else "0 Tc "
-        place = f"/F {line.size} Tf 1 0 0 1 {line.x} {y:.1f} Tm"
-        pieces.append(f"BT {spacing}{place} <{codes.of(line.said)}> Tj ET")
+        letters = codes.each(line.said) if codes.look.placed else [codes.of(line.said)]
+        for n, code in enumerate(letters):
+            x = line.x + n * 0.48 * line.size  # less than a letter's width: they touch
+            place = f"/F {line.size} Tf 1 0 0 1 {x:.2f} {y:.1f} Tm"
+            pieces.append(f"BT {spacing}{place} <{code}> Tj ET")
         y -= line.size * 1.3
     return "\n".join(pieces).encode()
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from time import monotonic
+from typing import Any
 
 from scrapy.http import Response
 
@@ -116,8 +117,11 @@ class FutReaders(ThreadedChildren):
         super().__init__("lafka-futs", MODULE, CHILDREN)
         self._resting_until = 0.0
 
-    async def look(self, capture: Capture, titles: tuple[str, ...]) -> Capture:
-        """Return *capture*, a fut, with what its first pages say of a paper of one of *titles*.
+    async def look(
+        self, capture: Capture, titles: tuple[str, ...], headings: tuple[str, ...] = ()
+    ) -> Capture:
+        """Return *capture*, a fut, with what its first pages say of a paper of one of *titles*, or
+        perhaps of one of *headings*.
 
         ``Stopped`` where it was not looked into because of ``cut``.
         """
@@ -125,7 +129,7 @@ class FutReaders(ThreadedChildren):
         if payload is None or payload.length > LOOKED_INTO:
             return capture
         try:
-            found = await self._threads.run(self._ask, capture, titles)
+            found = await self._threads.run(self._ask, capture, titles, headings)
         except (ChildDied, MachineTrouble, BadWarc, BadHttp) as error:
             if self._children.is_cut:
                 raise Stopped(f"{capture.url}: not looked into, for the crawl stops") from None
@@ -134,19 +138,19 @@ class FutReaders(ThreadedChildren):
         origin = capture.ask.origin.looked_into(found)
         return replace(capture, ask=replace(capture.ask, origin=origin))
 
-    def _ask(self, capture: Capture, titles: tuple[str, ...]) -> str:
+    def _ask(self, capture: Capture, titles: tuple[str, ...], headings: tuple[str, ...]) -> str:
         answer, payload = capture.exchanges[-1].response, capture.payload
         assert answer is not None
         assert payload is not None
         with Files() as files:
             data = b"".join(fut_in(files.stored(answer), payload))
-        return self._inspect(titles, data)
+        return self._inspect({"titles": titles, "headings": headings}, data)
 
-    def _inspect(self, titles: tuple[str, ...], data: bytes) -> str:
+    def _inspect(self, question: dict[str, Any], data: bytes) -> str:
         if monotonic() < self._resting_until:
             return ""
         try:
-            return str(self._children.ask("fut", {"titles": titles}, data, seconds=CPU_SECONDS))
+            return str(self._children.ask("fut", question, data, seconds=CPU_SECONDS))
         except MachineTrouble:
             self._resting_until = monotonic() + PAUSE
             raise

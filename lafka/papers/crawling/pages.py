@@ -54,9 +54,11 @@ def read(page: Page) -> PageReading:
             verdict = Outcome.NOT_FOUND
             reason = f"the page says so, with status 200: {_quoted_title(page)}"
         titles = finders.titles_of(page, kind)
+        headings = () if titles else finders.headings_of(page, kind)
         return PageReading(
-            candidates=candidates, verdict=verdict, reason=reason, kind=kind, titles=titles
-        )
+            candidates=candidates, verdict=verdict, reason=reason, kind=kind,
+            titles=titles, headings=headings,
+        )  # fmt: skip
     except Exception as error:
         return PageReading(reason=f"{UNREADABLE}: {printable(repr(error))}")
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lafka.papers.finders.finding import find as find
     from lafka.papers.finders.finding import literal as literal
     from lafka.papers.finders.finding import look as look
+    from lafka.papers.finders.kinds import headings_of as headings_of
     from lafka.papers.finders.kinds import kind_of as kind_of
     from lafka.papers.finders.kinds import titles_of as titles_of
 
@@ -34,6 +35,7 @@ _HOMES = {
     "PageVerdict": "lafka.papers.finders.ends",
     "describe": "lafka.papers.finders.ends",
     "find": "lafka.papers.finders.finding",
+    "headings_of": "lafka.papers.finders.kinds",
     "kind_of": "lafka.papers.finders.kinds",
     "literal": "lafka.papers.finders.finding",
     "look": "lafka.papers.finders.finding",

@@ -32,25 +32,55 @@ LANGUAGES = {
     }.items()
 }
 
-CV_HEADINGS = frozenset(
-    """education employment experience academicpositions academicappointments positions
-    currentposition professionalexperience workexperience academicemployment publications
-    workingpapers workinprogress refereedpublications teaching teachingexperience awards honors
-    honorsandawards awardsandhonors grants fellowships grantsandfellowships languages skills
-    researchinterests researchfields fieldsofinterest personalinformation personaldata
-    contactinformation personaldetails invitedtalks presentations seminars refereeing
-    professionalservice service professionalactivities dissertation nationality
-    ausbildung berufserfahrung beruflicherwerdegang publikationen lehre lehrerfahrung sprachen
-    personlichedaten akademischerwerdegang formation experienceprofessionnelle enseignement langues
-    etatcivil formacionacademica experienciaprofesional publicaciones docencia idiomas
-    datospersonales istruzione istruzioneeformazione esperienzaprofessionale pubblicazioni lingue
-    formacaoacademica experienciaprofissional publicacoes образование опытработы публикации
-    """.split()  # noqa: SIM905  read as what it is, a list of words
+CV_HEADING = re.compile(
+    r"(?:and|of|in|the|other|selected|recent|current|previous|past|main|invited|visiting|peer"
+    r"|academic|professional|scientific|scholarly|technical|industry|relevant|additional"
+    r"|work(?:ing|s|inprogress)?|research(?:er)?|teaching|educational|employments?|experiences?"
+    r"|positions?|appointments?|affiliations?|background|history|career|qualifications?|degrees?"
+    r"|training|honou?rs?|awards?|prizes?|grants?|fellowships?|scholarships?|funding|distinctions?"
+    r"|recognitions?|achievements?|publications?|papers?|articles?|reviewed|refereed|journals?"
+    r"|progress|projects?|interests?|fields?|areas?|expertise|skills?|computer|software|programming"
+    r"|languages?|services?|community|contributions?|activit(?:y|ies)|memberships?|refereeing"
+    r"|reviewing|editorial|talks?|presentations?|seminars?|conferences?|workshops?|supervision"
+    r"|mentor(?:ing|ship)|advising|students?|courses?|coursework|references|referees|personal"
+    r"|information|details|contact|profile|citizenship|nationality|dissertation|thesis|leadership"
+    r"|outreach|certifications?|patents?|internships?|education)+"
+    r"|ausbildung|berufserfahrung|beruflicherwerdegang|publikationen|lehre|lehrerfahrung|sprachen"
+    r"|personlichedaten|akademischerwerdegang|formation|experienceprofessionnelle|enseignement"
+    r"|langues|etatcivil|formacionacademica|experienciaprofesional|publicaciones|docencia|idiomas"
+    r"|datospersonales|istruzione|istruzioneeformazione|esperienzaprofessionale|pubblicazioni"
+    r"|lingue|formacaoacademica|experienciaprofissional|publicacoes|образование|опытработы"
+    r"|публикации"
 )
-"""Headings of a CV, as keys: letters and digits alone."""
+"""A heading of a CV, as a key: letters and digits alone."""
+CV_CORE = re.compile(
+    r"educat|employ|experience|position|appointment|career|ausbildung|beruf|formation|formacion"
+    r"|istruzione|formacao|образование"
+)
+"""What one heading of a CV says at least, as a key."""
+CV_RUN_IN = re.compile(
+    r"(?:Education|EDUCATION|(?:Academic )?(?:Employment|Positions?|Appointments?)"
+    r"|(?:Work|Teaching|Professional) Experience|Research (?:Interests?|Fields)|Fields of Interest"
+    r"|Contact Information|Publications|Working Papers|Honors|Awards|Fellowships|References"
+    r"|Citizenship)\b"
+)
+"""A heading of a CV with its text beside it."""
+DEGREE = re.compile(
+    r"\b(?:Ph\. ?D|PhD|D\.? ?Phil|M\. ?(?:A|S|Sc|Phil|Res)\b|M(?:Sc|Phil|Res|BA|PA|PP)\b"
+    r"|B\. ?(?:A|S|Sc)\b|B(?:Sc|A|S)\b|(?:Master|Bachelor|Doctor)(?:'s)? (?:of|in)\b|Licence"
+    r"|Diplom|Laurea|(?:Assistant|Associate|Full|Adjunct|Visiting) Professor|Post-?[Dd]oc"
+    r"|Lecturer|Research (?:Assistant|Fellow))"
+)
+"""What a CV says of one's degrees and posts."""
+PAPER_BEGINS = re.compile(
+    r"(?:abstract|kurzfassung|zusammenfassung|executivesummary|keywords|jel(?:codes?|class)"
+    r"|resume(?:n|s|$)|resumo|riassunto|аннотация|ключевыеслова|摘要|关键词|要旨|چکیده|الملخص)(?!s)"
+    r"|(?:1|i)?(?:introduction|einleitung|introduccion|introducao|introduzione|введение|引言|はじめに)$"
+)
+"""What stands between a paper's title and its text, as a key."""
 
 CONTENTS = re.compile(
-    r"(?:tableof)?contents|inhalt(?:sverzeichnis)?|tabledesmatieres|sommaire|indice(?:general)?"
+    r"(?:tableof)?contents|(?:inside|in)thisissue|inthisvolume|inhalt(?:sverzeichnis)?|tabledesmatieres|sommaire|indice(?:general)?"
     r"|sumario|содержание|оглавление|目录|目次"
 )
 """The heading over a list of what is inside, as a key."""

@@ -1,8 +1,8 @@
 """The front of a PDF, judged by its text: is it the paper that the splap is about?
 
 ``evidence`` says what the first two pages tell: the paper's title stands there, or they are another
-paper, a CV, slides, a form, a supplement, a cover sheet and no more; or nothing, where they have no
-text, or too little to say. Pure; who reads a PDF is ``crawling.captures``.
+paper, a CV, slides, a poster, a form, a supplement, a cover sheet and no more; or nothing, where
+they have no text, or too little to say. Pure; who reads a PDF is ``crawling.captures``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property
 from html import unescape
@@ -21,18 +21,27 @@ from lafka.papers.finders.fronts import (
     ABOUT,
     CONTENTS,
     COVER,
-    CV_HEADINGS,
+    CV_CORE,
+    CV_HEADING,
+    CV_RUN_IN,
+    DEGREE,
     FORM,
     FORM_TITLE,
     HOUSE,
     LANGUAGES,
     OTHERS_LISTED,
+    PAPER_BEGINS,
     SUPPLEMENT,
 )
 
 TITLE, ANOTHER, COVER_ONLY = "title", "another", "cover"
-CV, SLIDES, FORM_SHEET, SUPPLEMENTARY = "cv", "slides", "form", "supplement"
+CV, SLIDES, POSTER, FORM_SHEET = "cv", "slides", "poster", "form"
+SUPPLEMENTARY = "supplement"
 
+CV_NAMES = ("cv", "vita", "lebenslauf")
+RESUME = "resume"  # a CV, or a French abstract
+MAX_HEADING = 60  # letters of a heading of a CV
+POSTER_SIDE = 820  # points; A3 has 842 and 1191
 MIN_PAGES = 3  # a PDF of fewer that has the title may be a preview or a summary
 MIN_LETTERS = 40  # fewer are no text: a scan, with a stamp perhaps
 MIN_KEY = 12  # letters of a title that may be looked for anywhere
@@ -93,30 +102,38 @@ class Front:
         return [word for sheet in self.sheets for word in sheet.words]
 
     @cached_property
+    def lines(self) -> list[str]:
+        return [line.text for sheet in self.sheets for line in sheet.lines]
+
+    @cached_property
     def body(self) -> float:
         """The height of the letters of most of the text."""
         heights = [line.height for s in self.sheets for line in s.lines for _ in _tokens(line.text)]
         return median(heights) if heights else 0.0
 
 
-def evidence(front: Front, titles: Iterable[str]) -> str:
-    """Return what the front of a PDF says of a paper that has one of *titles*; empty: nothing."""
+def evidence(front: Front, titles: Iterable[str], headings: Iterable[str] = ()) -> str:
+    """Return what the front of a PDF says of a paper that has one of *titles*; empty: nothing.
+
+    One of *headings* may be its title, too: it is where it stands before an abstract, keywords or
+    an introduction, and says nothing where it does not.
+    """
     known = [*dict.fromkeys(filter(None, map(cleaned, titles)))]
     if sum(map(len, front.words)) < MIN_LETTERS:
         return ""
     said = _key(" ".join(known))
-    for name, fits in ((CV, _is_cv), (SLIDES, _is_slides), (FORM_SHEET, _is_form)):
+    for name, fits in _NO_PAPERS:
         if fits(front, said):
             return name
-    if _is_supplement(front, said):
-        return SUPPLEMENTARY
-    if _is_cover(front):
-        return COVER_ONLY
     if any(_is_about(front, title) for title in known):
         return ANOTHER
     if any(_stands(front, title) for title in known):
         return TITLE if front.count >= MIN_PAGES else ""
-    return ANOTHER if known and all(_is_anothers(front, title) for title in known) else ""
+    if known and all(_is_anothers(front, title) for title in known):
+        return ANOTHER
+    top = _before_the_text(front)
+    headed = top.sheets and any(_heads(top, text) for text in map(cleaned, headings))
+    return TITLE if headed and front.count >= MIN_PAGES else ""
 
 
 def cleaned(title: str) -> str:
@@ -129,16 +146,19 @@ def cleaned(title: str) -> str:
 
 
 def _is_cv(front: Front, said: str) -> bool:
-    if not front.sheets:
+    """Return whether it is called so on top, or has the headings of one, or some beside degrees and
+    posts, and nothing that opens a paper's text.
+    """
+    keys = [key for text in front.lines if len(key := _key(text)) <= MAX_HEADING]
+    if any("curriculumvitae" in key or key in CV_NAMES for key in keys[:8]):
+        return not any(word in said for word in ("curriculum", "lebenslauf"))
+    if any(PAPER_BEGINS.match(key) and key != RESUME for key in map(_key, front.lines)):
         return False
-    keys = [_key(line.text) for line in front.sheets[0].lines]
-    named = any(
-        len(key) <= 60 and ("curriculumvitae" in key or key in ("cv", "vita", "lebenslauf"))
-        for key in keys[:8]
-    )
-    headings = {key for sheet in front.sheets for key in map(_key, _texts(sheet))} & CV_HEADINGS
-    about = any(word in said for word in ("curriculum", "lebenslauf"))
-    return (named and not about) or len(headings) >= 4
+    headings = {*filter(CV_HEADING.fullmatch, keys)}
+    headings |= {_key(found[0]) for text in front.lines if (found := CV_RUN_IN.match(text))}
+    degrees = {found for text in front.lines for found in DEGREE.findall(text)}
+    enough = len(headings) >= 4 or (len(headings) >= 2 and len(degrees) >= 2)
+    return enough and any(map(CV_CORE.search, headings))
 
 
 def _is_slides(front: Front, _: str) -> bool:
@@ -147,6 +167,12 @@ def _is_slides(front: Front, _: str) -> bool:
         return False
     wide = all(s.width > 1.15 * s.height and len(s.words) <= FEW for s in front.sheets)
     return wide and front.body >= SLIDE_TYPE * front.sheets[0].height
+
+
+def _is_poster(front: Front, _: str) -> bool:
+    """Return whether it is one or two pages that are larger than a paper's, of at least A3."""
+    few = front.count <= 2 and bool(front.sheets)
+    return few and all(min(s.width, s.height) >= POSTER_SIDE for s in front.sheets)
 
 
 def _is_form(front: Front, said: str) -> bool:
@@ -164,11 +190,21 @@ def _is_supplement(front: Front, said: str) -> bool:
     return bool(found) and not SUPPLEMENT.match(said)
 
 
-def _is_cover(front: Front) -> bool:
+def _is_cover(front: Front, _: str) -> bool:
     """Return whether the whole PDF is what an archive puts before a paper."""
     text = "\n".join(sheet.text for sheet in front.sheets).lower()
     few = front.count <= len(front.sheets) and len(front.words) < 450
     return few and front.count <= 2 and len(set(COVER.findall(text))) >= 2
+
+
+_NO_PAPERS = (
+    (CV, _is_cv),
+    (SLIDES, _is_slides),
+    (POSTER, _is_poster),
+    (FORM_SHEET, _is_form),
+    (SUPPLEMENTARY, _is_supplement),
+    (COVER_ONLY, _is_cover),
+)
 
 
 # Whose title ------------------------------------------------------------------------------
@@ -197,6 +233,21 @@ def _stands(front: Front, title: str) -> bool:
         if len(part) >= MIN_PART and whole not in joined and _bare(lines, part):
             return True
     return False
+
+
+def _before_the_text(front: Front) -> Front:
+    """What stands on the sheets before an abstract, keywords or an introduction."""
+    sheets = []
+    for sheet in front.sheets:
+        begins = (n for n, text in enumerate(_texts(sheet)) if PAPER_BEGINS.match(_key(text)))
+        if end := next(begins, 0):
+            sheets.append(replace(sheet, lines=sheet.lines[:end]))
+    return replace(front, sheets=tuple(sheets))
+
+
+def _heads(top: Front, heading: str) -> bool:
+    """Return whether *heading* stands over a paper, and is no name of a house or a series."""
+    return len(_key(heading)) >= MIN_KEY and not HOUSE.search(heading) and _stands(top, heading)
 
 
 def _own_lines(sheet: Sheet, number: int) -> tuple[list[str], list[str]]:

@@ -327,6 +327,17 @@ def titles_of(page: Page, kind: PageKind) -> tuple[str, ...]:
     )[:1]
 
 
+def headings_of(page: Page, kind: PageKind) -> tuple[str, ...]:
+    """Return what may be the title of the paper of *page*, where ``titles_of`` knows none."""
+    if kind not in (PageKind.PAPER, PageKind.UNCLEAR, PageKind.HOME, PageKind.POST):
+        return ()
+    levels = ("h1", "h2", "h3") if kind in (PageKind.PAPER, PageKind.UNCLEAR) else ("h1",)
+    said = [text_of(e.node) for level in levels for e in page.elements.get(level, ())[:2]]
+    said += [*PARTS_OF_TITLE.split(page.title), *page.meta("og:title")[:1]]
+    titles = (" ".join(text.split())[:MAX_TEXT] for text in said)
+    return tuple(dict.fromkeys(t for t in titles if len(t.split()) >= MIN_TITLE_WORDS))
+
+
 def _has_one_paper(page: Page, named: re.Pattern[str]) -> bool:
     """Return whether *page* has one abstract, or one heading is a title: what stands over it names
     its series. A heading that fits *named* says of what kind the page is.

@@ -13,14 +13,18 @@ from lafka.papers.crawling import captures
 from lafka.papers.crawling.captures import FutReaders
 from lafka.papers.origins import Origin
 from lafka.storage.children import ChildDied
-from tests.sites.made_pdfs import Leaf, Text, made, wrapped
+from tests.sites.made_pdfs import Leaf, Look, Text, made, wrapped
 
 pytest.importorskip("pypdfium2")
 TITLE = "The wages of copyists in the valley of the slow glaciers"
 PROSE = tuple(
     wrapped("In this study we look at the people of a valley and at their work. " * 20, 90)
 )
-PAPER = made([Leaf(lines=(Text(said=TITLE, size=17), *PROSE)), *[Leaf(lines=PROSE)] * 3])
+LEAVES = [Leaf(lines=(Text(said=TITLE, size=17), *PROSE)), *[Leaf(lines=PROSE)] * 3]
+PAPER = made(LEAVES)
+PLACED = made(LEAVES, Look(placed=True))
+ABSTRACT = Leaf(lines=(Text(said=TITLE, size=17), Text(said="Abstract"), *PROSE))
+HEADED = made([ABSTRACT, *LEAVES])
 VITA = made([Leaf(lines=(Text(said="Curriculum Vitae"), Text(said=TITLE)))])
 
 
@@ -34,19 +38,26 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> Iterator[FutReaders]:
     made_.stop()
 
 
-def ask(readers: FutReaders, data: bytes, title: str = TITLE) -> str:
-    return str(readers._children.ask("fut", {"titles": [title]}, data, seconds=1))
+def ask(readers: FutReaders, data: bytes, title: str = TITLE, heading: str = "") -> str:
+    question = {"titles": [title], "headings": [heading]}
+    return str(readers._children.ask("fut", question, data, seconds=1))
 
 
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (PAPER, "title"), (VITA, "cv"), (b"", ""), (b"%PDF-1.7\nnothing\n%%EOF", ""),
+        (PAPER, "title"), (PLACED, "title"), (VITA, "cv"),
+        (b"", ""), (b"%PDF-1.7\nnothing\n%%EOF", ""),
         (PAPER[: len(PAPER) // 2], ""), (PAPER.replace(b"/Count", b"/C0unt"), "title"),
     ],
 )  # fmt: skip
 def test_a_child_says_what_it_sees(readers, data, said):
     assert ask(readers, data) == said
+
+
+def test_a_heading_may_be_the_title(readers):
+    assert ask(readers, HEADED, "", TITLE) == "title"
+    assert ask(readers, PAPER, "", TITLE) == ""
 
 
 @pytest.mark.parametrize("title", ["/die", "/work", "/fill"])
@@ -76,7 +87,7 @@ def test_a_machine_that_begins_no_child_is_not_asked_for_each_fut(readers, monke
     monkeypatch.setattr(captures, "monotonic", lambda: now[0])
     for now[0] in (5.0, 30.0, 64.0, 65.0, 66.0):
         with suppress(MachineTrouble):
-            assert readers._inspect((TITLE,), PAPER) == ""
+            assert readers._inspect({"titles": [TITLE]}, PAPER) == ""
     assert asked == [5.0, 65.0]
 
 

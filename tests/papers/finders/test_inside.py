@@ -84,6 +84,11 @@ def test_another_paper_is_told(lines):
     [
         (("Curriculum Vitae", "A. Quill", f"{TITLE}, Journal of Ice, 2019"), "cv"),
         (("A. Quill", "Education", "Employment", "Publications", TITLE, "Teaching"), "cv"),
+        (("A. Quill", "E DUCATION", "MA, 2007", "H ONORS & G RANTS", "WORKS IN PROGRESS",
+          "P ROFESSIONAL & R ESEARCH E XPERIENCE", TITLE, "Selected Invited Talks"), "cv"),
+        (("A. Quill", "Education Ph.D., Economics, University of Ice", "M.A., Economics",
+          f"Working Papers {TITLE}"), "cv"),
+        (("August 2026", "Ice Forum", "Inside this Issue", "Editorial", TITLE, *PROSE), "another"),
         (("Copyright transfer form", "Please complete this form.", f"Title: {TITLE}",
           "Name: ________", "Address: ________", "Signature: ________", "Date: ________"), "form"),
         (("Online Appendix for", TITLE, *PROSE), "supplement"),
@@ -92,6 +97,51 @@ def test_another_paper_is_told(lines):
 )  # fmt: skip
 def test_what_is_no_paper_is_told_though_it_bears_the_title(lines, said):
     assert seen(*lines) == said
+
+
+def test_a_poster_is_one_large_page():
+    lines = (TITLE, "A. Quill", "Motivation", *PROSE)
+    assert seen(*lines, size=(2384, 3370), count=1) == "poster"
+    assert seen(*lines, size=(1684, 2384), count=13) == "title"
+
+
+TABLE = ("Education", "Work experience", "Languages", "Training", "Employment")
+
+
+@pytest.mark.parametrize("text", [("Abstract", *PROSE), ("1 Introduction", *PROSE)])
+def test_a_paper_with_the_words_of_a_cv_is_none(text):
+    assert seen(TITLE, "A. Quill", *text, *TABLE) == "title"
+    assert seen(TITLE, "A. Quill", "R\u00e9sum\u00e9", *PROSE) == "title"
+
+
+def headed(*lines, count=12, titles=(), headings=(TITLE,)):
+    return evidence(Front(sheets=(sheet(*lines),), count=count), titles, headings)
+
+
+@pytest.mark.parametrize("begins", ["Abstract. We look", "Keywords: ice", "1 Introduction", "摘要"])
+def test_a_heading_over_the_text_of_a_paper_is_its_title(begins):
+    assert headed(TITLE, "A. Quill", begins, *PROSE) == "title"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (TITLE, "A. Quill", *PROSE),  # nothing says that a text begins
+        ("Trade in vellum", "Abstract", TITLE, *PROSE),
+        ("Abstract", TITLE, *PROSE),
+        ("Trade in vellum and what came of it in the north", "Abstract", *PROSE),
+    ],
+)
+def test_elsewhere_a_heading_says_nothing(lines):
+    assert headed(*lines) == ""
+
+
+def test_neither_does_one_of_a_house_nor_over_a_short_pdf_nor_where_a_title_says_more():
+    house = "Working papers of the Institute for the study of ice"
+    assert headed(house, "Trade in vellum", "Abstract", *PROSE, headings=(house,)) == ""
+    assert headed(TITLE, "Abstract", *PROSE, count=2) == ""
+    other = ("Trade in vellum and what came of it in the north", "Abstract", *PROSE)
+    assert headed(*other, titles=(TITLE,), headings=(other[0],)) == "another"
 
 
 def test_slides_lie_on_their_side_in_large_letters():
