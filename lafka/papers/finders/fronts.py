@@ -104,7 +104,9 @@ SUPPLEMENT = re.compile(
     r"(?:online|web|technical|internet|electronic|data)?"
     r"(?:supplement(?:ary|al)?|appendix|appendices)"
     r"(?:to|for|not|material|information|data|file|appendix|table|figure|online|[a-z]?\d?$)"
-    r"|supportinginformation|esm\d|additionalfile\d|materialsuplementario|anhangzu|annexesa"
+    r"|a?(?:online|web|technical|internet|supplement(?:ary|al))(?:supplement|appendi(?:x|ces))"
+    r"|supportinginformation|esm\d|additionalfile|intheformatprovidedby|materialsuplementario"
+    r"|anhangzu|annexesa"
 )
 """A line that opens a supplement, as a key."""
 FORM_TITLE = re.compile(

@@ -92,6 +92,8 @@ def test_another_paper_is_told(lines):
         (("Copyright transfer form", "Please complete this form.", f"Title: {TITLE}",
           "Name: ________", "Address: ________", "Signature: ________", "Date: ________"), "form"),
         (("Online Appendix for", TITLE, *PROSE), "supplement"),
+        ((f"On-line Appendix: {TITLE}", *PROSE), "supplement"),
+        ((TITLE, "In the format provided by the", "authors and unedited", *PROSE), "supplement"),
         (("Supplementary Material", TITLE, *PROSE), "supplement"),
     ],
 )  # fmt: skip
