@@ -33,6 +33,8 @@ _TAG_START = re.compile(r"<[a-zA-Z][^\s/>]*")
 _ATTRIBUTE = re.compile(
     r"""[\s/]*([^\s=>/"'][^\s=>/]*|["'])(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>]*))?"""
 )
+# libxml2 reads nothing behind it; people do, and pages have whole documents in them.
+_END_OF_HTML = re.compile(r"</[hH][tT][mM][lL](?=[\s/>])[^<>]*>")
 # What a flat copy keeps of a page that is nested deeper than libxml2 follows.
 _NESTING = re.compile(
     r"</?(?!(?:a|area|base|html|head|body|iframe|embed|img|input|link|meta|noscript|script|style"
@@ -130,7 +132,7 @@ class Page:
 
     @cached_property
     def root(self) -> etree._Element:
-        text = _trimmed(self.source)
+        text = _END_OF_HTML.sub(" ", _trimmed(self.source))
         root, whole = _parsed(text)
         if not whole:
             flat, _ = _parsed(_NESTING.sub(" ", text))
@@ -274,8 +276,8 @@ class Page:
 
     @cached_property
     def title(self) -> str:
-        """The text of ``<title>``."""
-        return next((text_of(e.node) for e in self.every("title")), "")
+        """The text of the first ``<title>`` that has one."""
+        return next(filter(None, (text_of(e.node) for e in self.every("title"))), "")
 
 
 def without_owner(title: str) -> str:

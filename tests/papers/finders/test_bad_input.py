@@ -144,6 +144,14 @@ def test_links_nested_deep(tag, depth):
     assert "https://journal.example.org/after" in found
 
 
+@pytest.mark.parametrize("end", ["</html>", "</HTML >", "</body></html>", "</html/>"])
+def test_links_behind_the_end_of_a_document(end):
+    inner = f"<!DOCTYPE html><html><head><title></title></head><body>{end}"
+    page = Page(URL, f"<html><head>{inner}<title>Ice</title></head><a href='/5512.pdf'>x".encode())
+    assert all_of(page) == ["https://journal.example.org/5512.pdf"]
+    assert page.title == "Ice"
+
+
 def test_the_end_of_a_huge_page_is_left():
     body = b"<a href='/5512.pdf'>PDF</a>" + b"x" * (4 << 20) + b"<a href='/late'>late</a>"
     assert all_of(Page(URL, body)) == ["https://journal.example.org/5512.pdf"]
