@@ -43,7 +43,11 @@ def front_of(data: bytes) -> Front:
     document = PdfDocument(data)
     count, place_of = len(document), raw.FPDFText_GetCharIndexFromTextIndex
     sheets = tuple(_sheet(document[number], place_of) for number in range(min(count, SHEETS)))
-    return Front(sheets=sheets, count=count, fillable=document.get_formtype() != 0)
+    pictures = document[0].get_objects((raw.FPDF_PAGEOBJ_IMAGE,)) if count == 1 else iter(())
+    return Front(
+        sheets=sheets, count=count,
+        fillable=document.get_formtype() != 0, pictured=next(pictures, None) is not None,
+    )  # fmt: skip
 
 
 def _sheet(page: PdfPage, place_of: PlaceOf) -> Sheet:

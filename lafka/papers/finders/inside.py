@@ -1,8 +1,8 @@
 """The front of a PDF, judged by its text: is it the paper that the splap is about?
 
 ``evidence`` says what the first two pages tell: the paper's title stands there, or they are another
-paper, a CV, slides, a poster, a form, a supplement, a cover sheet and no more; or nothing, where
-they have no text, or too little to say. Pure; who reads a PDF is ``crawling.captures``.
+paper, a CV, slides, a poster, a form, a supplement, a cover sheet and no more, a few words; or
+nothing, where they have no text, or too little to say. Pure; ``crawling.captures`` reads PDFs.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ from lafka.papers.finders.fronts import (
 
 TITLE, ANOTHER, COVER_ONLY = "title", "another", "cover"
 CV, SLIDES, POSTER, FORM_SHEET = "cv", "slides", "poster", "form"
-SUPPLEMENTARY = "supplement"
+SUPPLEMENTARY, FRAGMENT = "supplement", "fragment"
 
 CV_NAMES = ("cv", "vita", "lebenslauf")
 RESUME = "resume"  # a CV, or a French abstract
 MAX_HEADING = 60  # letters of a heading of a CV
+FEW_IN_ALL = 60  # words of one page: a figure, a sample, a promise
 POSTER_SIDE = 820  # points; A3 has 842 and 1191
 MIN_PAGES = 3  # a PDF of fewer that has the title may be a preview or a summary
 MIN_LETTERS = 40  # fewer are no text: a scan, with a stamp perhaps
@@ -91,11 +92,14 @@ class Sheet:
 
 @dataclass(frozen=True, kw_only=True)
 class Front:
-    """The first pages of a PDF of ``count`` pages; ``fillable``: it has fields to fill in."""
+    """The first pages of a PDF of ``count`` pages; ``fillable``: it has fields to fill in;
+    ``pictured``: what may be a picture of a text is on them.
+    """
 
     sheets: tuple[Sheet, ...]
     count: int
     fillable: bool = False
+    pictured: bool = False
 
     @cached_property
     def words(self) -> list[str]:
@@ -120,7 +124,7 @@ def evidence(front: Front, titles: Iterable[str], headings: Iterable[str] = ()) 
     """
     known = [*dict.fromkeys(filter(None, map(cleaned, titles)))]
     if sum(map(len, front.words)) < MIN_LETTERS:
-        return ""
+        return FRAGMENT if _is_fragment(front, "") else ""
     said = _key(" ".join(known))
     for name, fits in _NO_PAPERS:
         if fits(front, said):
@@ -197,6 +201,11 @@ def _is_cover(front: Front, _: str) -> bool:
     return few and front.count <= 2 and len(set(COVER.findall(text))) >= 2
 
 
+def _is_fragment(front: Front, _: str) -> bool:
+    """Return whether it is one page of a few words, and no picture of a text."""
+    return front.count == 1 and not front.pictured and 0 < len(front.words) < FEW_IN_ALL
+
+
 _NO_PAPERS = (
     (CV, _is_cv),
     (SLIDES, _is_slides),
@@ -204,6 +213,7 @@ _NO_PAPERS = (
     (FORM_SHEET, _is_form),
     (SUPPLEMENTARY, _is_supplement),
     (COVER_ONLY, _is_cover),
+    (FRAGMENT, _is_fragment),
 )
 
 

@@ -22,6 +22,7 @@ PROSE = tuple(
 )
 LEAVES = [Leaf(lines=(Text(said=TITLE, size=17), *PROSE)), *[Leaf(lines=PROSE)] * 3]
 PAPER = made(LEAVES)
+STAMP = [Leaf(lines=(Text(said="Received on the twelfth of May"),))]
 PLACED = made(LEAVES, Look(placed=True))
 ABSTRACT = Leaf(lines=(Text(said=TITLE, size=17), Text(said="Abstract"), *PROSE))
 HEADED = made([ABSTRACT, *LEAVES])
@@ -47,7 +48,8 @@ def ask(readers: FutReaders, data: bytes, title: str = TITLE, heading: str = "")
     ("data", "said"),
     [
         (PAPER, "title"), (PLACED, "title"), (VITA, "cv"),
-        (b"", ""), (b"%PDF-1.7\nnothing\n%%EOF", ""),
+        (b"", ""), (b"%PDF-1.7\nnothing\n%%EOF", ""), (made(STAMP), "fragment"),
+        (made(STAMP, Look(scanned=True)), ""),
         (PAPER[: len(PAPER) // 2], ""), (PAPER.replace(b"/Count", b"/C0unt"), "title"),
     ],
 )  # fmt: skip

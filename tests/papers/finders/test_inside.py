@@ -116,6 +116,14 @@ def test_a_paper_with_the_words_of_a_cv_is_none(text):
     assert seen(TITLE, "A. Quill", "R\u00e9sum\u00e9", *PROSE) == "title"
 
 
+def test_one_page_of_a_few_words_is_no_paper_but_where_it_may_be_a_scan():
+    said = ("Currently in development",)
+    assert seen(*said, count=1) == "fragment"
+    assert seen(*said, count=2) == seen("", count=1) == ""
+    scan = Front(sheets=(sheet("Received 12 May"),), count=1, pictured=True)
+    assert evidence(scan, [TITLE]) == ""
+
+
 def headed(*lines, count=12, titles=(), headings=(TITLE,)):
     return evidence(Front(sheets=(sheet(*lines),), count=count), titles, headings)
 
