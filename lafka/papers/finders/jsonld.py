@@ -15,6 +15,8 @@ _CRATE = "ro-crate-metadata.json"  # the first entity of an RO-Crate (RO-Crate 1
 MAX_NODES = 20_000  # of one JSON value: objects, arrays and strings looked at
 _PDF = re.compile(r"\.pdf(?:$|[?#;])|/pdf(?:$|[/?])|application/pdf|/pdfft")
 _TRAILING = re.compile(r",(\s*[}\]])")
+_OTHERS = ("citation", "mentions", "itemListElement", "hasPart")
+"""Keys of what is not the page's own: works that it cites or lists."""
 _ADDRESS_KEYS = ("contentUrl", "url", "downloadUrl", "@id", "embedUrl")
 
 
@@ -26,8 +28,7 @@ def json_ld(page: Page) -> Iterator[Candidate]:
         text = element.node.text or ""
         if _CRATE in text:
             continue  # it describes a project with all its papers
-        value = read_json(text)
-        for node in walk(value):
+        for node in walk(read_json(text)):
             if isinstance(node, dict):
                 yield from _file(page, element, node)
 
@@ -65,7 +66,9 @@ def read_json(text: str) -> Any:
 
 
 def walk(value: Any) -> Iterator[Any]:
-    """Every object, array and leaf in *value*, outermost first, without recursion."""
+    """Every object, array and leaf in *value*, outermost first, without recursion; of works that
+    it cites or lists only one that is alone.
+    """
     todo = [value]
     for _ in range(MAX_NODES):
         if not todo:
@@ -73,6 +76,7 @@ def walk(value: Any) -> Iterator[Any]:
         node = todo.pop()
         yield node
         if isinstance(node, dict):
-            todo.extend(reversed(node.values()))
+            lists = {k for k in _OTHERS if isinstance(v := node.get(k), list) and len(v) > 1}
+            todo.extend(v for k, v in reversed(node.items()) if k not in lists)
         elif isinstance(node, list):
             todo.extend(reversed(node))

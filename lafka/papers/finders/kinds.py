@@ -45,6 +45,7 @@ _PAPER_METAS = (
     "citation_technical_report_number", "dc.identifier.doi",
 )  # fmt: skip
 _ARTICLE = re.compile(r'"@type"\s*:\s*\[?\s*"(?:ScholarlyArticle|Thesis|Report|Book|Chapter)"')
+_ISSUE = re.compile(r'"@type"\s*:\s*"PublicationIssue"[^\x00]*?"hasPart"')
 _BY_SCHEMA = (
     (PageKind.DATASET, re.compile(r'"@type"\s*:\s*\[?\s*"(?:Dataset|DataCatalog)"')),
     (PageKind.POST, re.compile(r'"@type"\s*:\s*\[?\s*"(?:BlogPosting|NewsArticle)"')),
@@ -97,7 +98,8 @@ _BY_HEADING = {
     PageKind.ISSUE: (
         r"table of contents|^current issue|^latest issue|^contents of|^(?:issue|heft|numéro) \d"
         r"|^دوره \d|^第 ?\d+ ?巻|^том \d|^(?:\S+ ){0,3}(?:proceedings|schedule|timetable)$"
-        r"|^vol(?:ume|\.)? ?\w+,? (?:no|nr|issue|number)|^vol(?:ume|\.)? ?\d+(?: ?\(\d+\))?$"
+        r"|^vol(?:ume|\.)? ?\w+,?(?: [•·|/–-])? (?:no|nr|issue|number)"
+        r"|^vol(?:ume|\.)? ?\d+(?: ?\(\d+\))?$"
     ),
     PageKind.LIST: (
         r"^(?:\w+ ){0,3}(?:working|discussion|research|occasional|policy|staff|selected) papers"
@@ -244,6 +246,8 @@ def kind_of(
     if _DATA.search(heading) or "dataset" in {v.lower() for v in page.meta("dc.type")}:
         return PageKind.DATASET
     source = page.source[:200_000] if "@type" in page.source[:200_000] else ""
+    if not page.meta(*_PAPER_METAS) and _ISSUE.search(source):
+        return PageKind.ISSUE
     if page.meta(*_PAPER_METAS) or _ARTICLE.search(source):
         return PageKind.PAPER
     many = any(c.reasons[-1:] == (ONE_OF_MANY,) for c in candidates)

@@ -525,14 +525,14 @@ HREF = Patterns(
             "_slides", "/slides", "poster", "revisions", "mediacomponent", "media_component",
             "additionalfile", "additional_file", "/dc", "peerreview", "peer_review", "reviewer",
             "disclosure", "annex", "anhang", "userguide", "user_guide", "user-guide", "codebook",
-            "code_book", "code-book", "readme",
+            "code_book", "code-book", "readme", "/defense.", "/defence.", "/soutenance.",
         ),
         pattern=re.compile(
             r"suppl?_?(?:file|mat|data|info|doc)?s?[/_.-]|supplement|/suppl?/|-mmc\d|/mmc\d|mmc\d+\."
             r"|suppinfo|downloadsuppfile|_si_\d|[_-]si\.pdf|[_.-]s\d{1,3}\.pdf|moesm\d|/esm/|appendi(?:x|ces)"
             r"|[_-]slides|/slides|[_-]poster|/posters?/|draft-?revisions|datasupp|media_?component|additional_?file|\.supp\d|/dc\d/"
             r"|peer_?review|reviewer|author-?disclosure|disclosure-?statement|type=supplementary|\.s\d{3}\b|annex[e_.-]|anhang"
-            r"|(?:user[_-]?guide|code[_-]?book|readme)[^/]*$"
+            r"|(?:user[_-]?guide|code[_-]?book|readme)[^/]*$|/(?:defen[sc]e|soutenance)\.pdf$"
         ),
     ),
     Pattern(
@@ -544,8 +544,7 @@ HREF = Patterns(
             "downloadfigure", "downloadtable", "/fig", "abstract.pdf", "_abs.pdf", "/abstract",
             "license", "licence", "firstpage", "first-page", "content.pdf", "contents.pdf",
             "powerpoint", ".ppt", "inhalt", "titelblatt", "resumo.pdf", "resumen", "_summary",
-            "_sumario", "errat", "corrigend", "fullissue", "full-issue", "issuefull",
-            "issue-full", "wholeissue", "whole-issue", "/table/", "autoriza",
+            "_sumario", "errat", "corrigend", "issue", "/table/", "autoriza", "program",
             "declara", "agreement", "erklaerung", "pengesahan", "pernyataan", "daftar",
             "tiivistelm", "lehdist", "pressrelease", "press_", "press-", "fassung", "tafelband",
             "posud", "propositions", "stelling", "approval", "turnitin", "similarity", "plagi",
@@ -554,7 +553,9 @@ HREF = Patterns(
             r"/preview|(?<![a-z])cover[_.-]|[/_-]cover|frontmatter|front-matter|/toc[_./-]|_toc|thumbnail|thumb"
             r"|/figures?/|downloadtable|downloadfigure|/fig\d|abstract\.pdf|_abs(?:tract)?\.pdf|/abstract"
             r"|license\.txt|licen[sc]e|first-?page|contents?\.pdf|/powerpoint|\.ppt|inhalt|titelblatt"
-            r"|resumo\.pdf|resumen|_sum(?:mary|ario)|errat|corrigend|full-?issue|issue-?full|whole-?issue|/table/"
+            r"|resumo\.pdf|resumen|_sum(?:mary|ario)|errat|corrigend|/table/"
+            r"|(?:full|whole|complete)(?:[-_+ ]|%20)*issue|issue-?full"
+            r"|(?:20\d\d|conference|workshop|symposium|final|detailed)[-_ ]?program(?:me)?\.pdf$"
             r"|autoriza[cç][^/]*$|declara[ct][^/]*$|agreement[^/]*$|erklaerung[^/]*$"
             r"|(?:pengesahan|pernyataan|daftar_?(?:isi|pustaka)|tiivistelm|lehdist[oö]tiedot|tafelband"
             r"|(?:zusammen|kurz)fassung|posud[eo]k|stellingen|(?:approval|similarity)_?(?:form|sheet|page|report)"
@@ -567,7 +568,8 @@ HREF = Patterns(
         why="a file whose name says that it is all of the work",
         stems=("full", "complet", "whole", "volltext", "integral"),
         pattern=re.compile(
-            r"(?<![a-z])(?:full|complet[aeo]?|whole|volltext|integrale?)(?![a-z]*-?_?issue)[^/]*\.pdf$"
+            r"(?<![a-z])(?:full|complet[aeo]?|whole|volltext|integrale?)"
+            r"(?![a-z]*(?:[-_+ ]|%20)*issue)[^/]*\.pdf$"
         ),
     ),
     Pattern(
@@ -586,7 +588,8 @@ HREF = Patterns(
         why="the curriculum vitae of who wrote it",
         stems=("cv", "vita", "lebenslauf", "resume"),
         pattern=re.compile(
-            r"(?:(?:^|[^a-z])(?:cv|vitae?|lebenslauf|resume|curriculum-?vitae)|[a-z]{4}cv)"
+            r"(?:(?:^|[^a-z])(?:cv|vitae?|lebenslauf|resume|curriculum-?vitae)"
+            r"|[a-z]{4}(?:cv|resume))"
             r"(?=[^a-z]|$)[^/]{0,40}$"
         ),
     ),
