@@ -162,6 +162,10 @@ def citing(other: str, title: str, language: str, who: str) -> bytes:
     return made([Leaf(lines=tuple(first)), Leaf(lines=tuple(second)), *rest(language)])
 
 
+def cv(title: str, who: str) -> bytes:
+    return made([_sheet(SHEETS["a CV"], title, who)] * 4)
+
+
 def supplement(way: str, title: str, who: str) -> bytes:
     lines = [
         *centred([Text(said=way, size=16)]),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -28,12 +28,15 @@ _SAID = re.compile(r"^(url|alias|first|ranked|label|promising|content_type): (.*
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Splap:
-    """One page of the set and its verdict: ``expected`` are twin keys of the right PDFs."""
+    """One page of the set and its verdict: ``expected`` are twin keys of the right PDFs,
+    ``title`` is their paper's where the set has it.
+    """
 
     name: str
     reach: str
     page: Page
     expected: frozenset[str]
+    title: str = ""
 
 
 def load(folder: Path) -> list[Splap]:
@@ -46,6 +49,7 @@ def load(folder: Path) -> list[Splap]:
             reach=row["reach"],
             page=Page(row["page_url"], (folder / "pages" / f"{row['id']}.html").read_bytes()),
             expected=frozenset(twin_key(u) for u in row["expected_fulltext_pdf_urls"].split()),
+            title=row.get("title") or "",
         )
         for row in rows
     ]
@@ -80,8 +84,15 @@ def answer(splap: Splap, candidate: Candidate) -> str:
     return "pdf" if _FILE.search(urlsplit(candidate.url).path) else "miss"
 
 
-def asked(mode: str, splap: Splap, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates that *mode* asks for, in order, by the rules of docs/finding.md."""
+def asked(
+    mode: str,
+    splap: Splap,
+    candidates: Sequence[Candidate],
+    label: Callable[[Candidate], str] = lambda candidate: candidate.label,
+) -> list[Candidate]:
+    """The candidates that *mode* asks for, in order, by the rules of docs/finding.md; *label*: what
+    a PDF is called once it is there.
+    """
     found: list[Candidate] = []
     has_fut = False
     tail = PageReading(candidates=tuple(candidates), kind=str(kind_of(splap.page, candidates))).tail
@@ -95,7 +106,7 @@ def asked(mode: str, splap: Splap, candidates: Sequence[Candidate]) -> list[Cand
             continue
         found.append(candidate)
         if answer(splap, candidate) != "miss":
-            has_fut = has_fut or mode == "literal" or candidate.label == "fut"
+            has_fut = has_fut or mode == "literal" or label(candidate) == "fut"
             if has_fut and candidate.found_by == "citation_pdf_url":
                 break
     return found

@@ -33,7 +33,7 @@ LANGUAGES = {
 }
 
 CV_HEADING = re.compile(
-    r"(?:and|of|in|the|other|selected|recent|current|previous|past|main|invited|visiting|peer"
+    r"(?:and|of|in|the|job|market|other|selected|recent|current|previous|past|main|invited|visiting|peer"
     r"|academic|professional|scientific|scholarly|technical|industry|relevant|additional"
     r"|work(?:ing|s|inprogress)?|research(?:er)?|teaching|educational|employments?|experiences?"
     r"|positions?|appointments?|affiliations?|background|history|career|qualifications?|degrees?"

@@ -55,8 +55,10 @@ WINDOW = 5  # lines that a title may run over
 TOP = 40  # lines of a page among which a title is looked for
 LARGER = 1.15  # than the body, as headings are
 FEW = 150  # words of a slide, at most
+SMALL_SIDE = 460  # points; slides of LaTeX are 363 or 454 wide
 SLIDE_TYPE = 0.024  # height of a slide's letters as a share of its page's
 _TAGS = re.compile(r"<[^<>]{1,40}>|\$")
+_YEAR_AT_END = re.compile(r"\s*\((?:19|20)\d\d\)$")
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _TOKEN = re.compile(f"{_CJK.pattern}|[^\\W_]+")
@@ -141,8 +143,11 @@ def evidence(front: Front, titles: Iterable[str], headings: Iterable[str] = ()) 
 
 
 def cleaned(title: str) -> str:
-    """*title* as people read it: without markup, entities and an ellipsis at its end."""
+    """*title* as people read it: without markup and entities, and a year in parentheses or an
+    ellipsis at its end.
+    """
     text = " ".join(_TAGS.sub(" ", unescape(unescape(title))).split())
+    text = _YEAR_AT_END.sub("", text)
     return text.removesuffix("...").removesuffix("\u2026").strip()
 
 
@@ -151,26 +156,37 @@ def cleaned(title: str) -> str:
 
 def _is_cv(front: Front, said: str) -> bool:
     """Return whether it is called so on top, or has the headings of one, or some beside degrees and
-    posts, and nothing that opens a paper's text.
+    posts, the first of them before anything that opens a paper's text.
     """
     keys = [key for text in front.lines if len(key := _key(text)) <= MAX_HEADING]
     if any("curriculumvitae" in key or key in CV_NAMES for key in keys[:8]):
         return not any(word in said for word in ("curriculum", "lebenslauf"))
-    if any(PAPER_BEGINS.match(key) and key != RESUME for key in map(_key, front.lines)):
+    lines = front.lines
+    beside = (_key(found[0]) for text in lines if (found := CV_RUN_IN.match(text)))
+    headings = {*filter(CV_HEADING.fullmatch, keys), *beside}
+    core = (n for n, text in enumerate(lines) if _opens_a_career(text, headings))
+    begins = (n for n, key in enumerate(map(_key, lines)) if PAPER_BEGINS.match(key))
+    if next(core, len(lines)) >= next((n for n in begins if _key(lines[n]) != RESUME), len(lines)):
         return False
-    headings = {*filter(CV_HEADING.fullmatch, keys)}
-    headings |= {_key(found[0]) for text in front.lines if (found := CV_RUN_IN.match(text))}
-    degrees = {found for text in front.lines for found in DEGREE.findall(text)}
-    enough = len(headings) >= 4 or (len(headings) >= 2 and len(degrees) >= 2)
-    return enough and any(map(CV_CORE.search, headings))
+    degrees = {found for text in lines for found in DEGREE.findall(text)}
+    return len(headings) >= 4 or (len(headings) >= 2 and len(degrees) >= 2)
+
+
+def _opens_a_career(text: str, headings: Collection[str]) -> bool:
+    """Return whether a line is one of *headings* that says what somebody learned or was."""
+    found = CV_RUN_IN.match(text)
+    key = _key(found[0] if found else text)
+    return key in headings and CV_CORE.search(key) is not None
 
 
 def _is_slides(front: Front, _: str) -> bool:
-    """Return whether the pages lie on their side, with few words in large letters."""
+    """Return whether the pages lie on their side, with few words in large letters, or small."""
     if not front.sheets or not front.words:
         return False
-    wide = all(s.width > 1.15 * s.height and len(s.words) <= FEW for s in front.sheets)
-    return wide and front.body >= SLIDE_TYPE * front.sheets[0].height
+    wide = all(s.width > 1.15 * s.height for s in front.sheets)
+    few = all(len(s.words) <= FEW for s in front.sheets)
+    large = few and front.body >= SLIDE_TYPE * front.sheets[0].height
+    return wide and (large or front.sheets[0].width <= SMALL_SIDE)
 
 
 def _is_poster(front: Front, _: str) -> bool:

@@ -221,6 +221,11 @@ _ASIDE = re.compile(r"\s*\([^()]*\)")
 _OF_YEAR = re.compile(r"[\s,:–-]+(?:19|20)\d\d$")  # a list's heading names its year
 MAX_HEADING = 7  # words of a heading that names a kind; longer ones are titles
 MAX_TITLES = 4
+_OF_A_SERIES = re.compile(
+    r"^(?:an? |the )?(?:\w+ ){0,3}(?:journal|bulletin|annals|transactions|proceedings)"
+    r" (?:of|on|for|in)\b",
+    re.IGNORECASE,
+)
 MIN_TITLE_WORDS = 4  # of a title that no meta gives: a site's name has fewer
 MAX_VERSIONS = 3
 MAX_BUTTON = 30  # characters
@@ -327,6 +332,7 @@ def titles_of(page: Page, kind: PageKind) -> tuple[str, ...]:
         text[:MAX_TEXT]
         for n, text in enumerate(said)
         if len(text.split()) >= MIN_TITLE_WORDS
+        and not _OF_A_SERIES.search(text)
         and any(keys[n] in other for m, other in enumerate(keys) if m != n)
     )[:1]
 

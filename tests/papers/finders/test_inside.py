@@ -88,6 +88,8 @@ def test_another_paper_is_told(lines):
           "P ROFESSIONAL & R ESEARCH E XPERIENCE", TITLE, "Selected Invited Talks"), "cv"),
         (("A. Quill", "Education Ph.D., Economics, University of Ice", "M.A., Economics",
           f"Working Papers {TITLE}"), "cv"),
+        (("A. Quill", "EDUCATION", "Ph.D., 2011, M.A., 2007", "JOB MARKET PAPER", TITLE,
+          "Abstract: We look", *PROSE, "TEACHING EXPERIENCE", "SKILLS"), "cv"),
         (("August 2026", "Ice Forum", "Inside this Issue", "Editorial", TITLE, *PROSE), "another"),
         (("Copyright transfer form", "Please complete this form.", f"Title: {TITLE}",
           "Name: ________", "Address: ________", "Signature: ________", "Date: ________"), "form"),
@@ -158,6 +160,7 @@ def test_slides_lie_on_their_side_in_large_letters():
     lines = (TITLE, "A. Quill", "Motivation", "Wages are low", "Glaciers are slow")
     assert seen(*lines, size=(363, 272), top=14) == "slides"
     assert seen(*lines, *PROSE * 4, size=(842, 595)) == "title"
+    assert seen(*lines, *PROSE * 4, size=(454, 255)) == "slides"
 
 
 COVER = ("Stable URL: https://x.example/1", "JSTOR is a not-for-profit service",
@@ -198,6 +201,7 @@ def test_a_paper_on_such_things_is_none_of_them():
 
 
 def test_a_title_is_cleaned():
+    assert cleaned("The ice of 1850 (2026)") == "The ice of 1850"
     assert cleaned(" A &amp;amp; <sub>B</sub>  of  x\u2026 ") == "A & B of x"
 
 
