@@ -1,8 +1,10 @@
-"""benchmarks/finders.py on a folder of two pages."""
+"""benchmarks/finders.py and believed.py on folders of two pages."""
 
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[3]
 COLUMNS = "id\tpage_url\tplatform\treach\texpected_fulltext_pdf_urls\n"
@@ -22,8 +24,8 @@ def folder(root):
     return root
 
 
-def run(*arguments):
-    command = [sys.executable, ROOT / "benchmarks" / "finders.py", *arguments]
+def run(*arguments, script="finders.py"):
+    command = [sys.executable, ROOT / "benchmarks" / script, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -84,3 +86,24 @@ def test_a_benchmark_without_pages_says_so():
     done = run("--stripped")
     assert done.returncode == 2
     assert "say --splaps DIR or --own DIR" in done.stderr
+
+
+TITLE = "The wages of copyists in the valley of the slow glaciers"
+
+
+def test_what_is_believed_at_the_end_is_judged_with_made_pdfs(tmp_path):
+    pytest.importorskip("pypdfium2")
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "splaps.tsv").write_text(
+        f"{COLUMNS.strip()}\ttitle\n"
+        f"one\thttps://x.example/a/5512\tX\ta-href\thttps://x.example/f/1.pdf\t{TITLE}\n"
+        "two\thttps://x.example/a/5513\tX\tnone\t\t\n"
+    )
+    head = f"<title>{TITLE}</title><h1>{TITLE}</h1>"
+    (tmp_path / "pages" / "one.html").write_text(f"{head}<p>Text.</p><a href=/f/1.pdf>Press</a>")
+    (tmp_path / "pages" / "two.html").write_text(f"{head}<a href=/f/7.pdf>Full text (PDF)</a>")
+    done = run("--splaps", tmp_path, script="believed.py")
+    assert done.returncode == 0, done.stderr
+    *_, row = done.stdout.splitlines()
+    without, has = (1, 1, 0), (1, 0, 1)  # pages, called by the page alone, with a look
+    assert row == f"| {' | '.join(map(str, (tmp_path.name, *without, *has, 0, 2)))} |"
