@@ -113,10 +113,9 @@ TEXT: tuple[Words, ...] = (
         why="repositories: View/Open beside a file name",
         words=(
             "document", "dokument",
-            "view", "view open", "open file", "view file", "open document", "view document",
-            "get file", "visualizar abrir", "ver abrir", "abrir", "öffnen", "anzeigen",
-            "voir ouvrir", "consulter le document", "ouvrir", "otwórz", "открыть", "просмотреть",
-            "відкрити",
+            "view open", "open file", "view file", "open document", "view document", "get file",
+            "visualizar abrir", "ver abrir", "abrir", "öffnen", "anzeigen", "voir ouvrir",
+            "consulter le document", "ouvrir", "otwórz", "открыть", "просмотреть", "відкрити",
             "view at publisher", "view on publisher", "publisher version", "publisher s version",
             "read article", "read paper", "view article", "view paper", "get article", "print",
             "printable version", "printer friendly", "view pdf", "get pdf", "open pdf", "here",

@@ -63,13 +63,16 @@ _OF_DOCUTILS = "reference external"  # its class of each link to another site: n
 _OF_BOX = frozenset({"card", "modal", "panel", "entry", "box", "tile"})  # its foot has its buttons
 _FILES = next(w for w in weights.HEADINGS if w.name == "under-files")
 _PART = next(w for w in weights.TEXT if w.name == "says-part")
+_OPEN = next(w for w in weights.TEXT if w.name == "says-open-file")
+_VIEW = ["view"]  # a button that says no more; in longer texts it leads to lists and figures
 _CJK_LISTS = tuple(w for w in weights.TEXT if w.name.startswith("says-cjk-"))
 
 
 @lru_cache(maxsize=8192)
 def of_text(text: str) -> dict[str, Words]:
     """The word lists that *text* speaks of, by name; nobody changes what comes back."""
-    found = _carried(split(text))
+    said = split(text)
+    found = {_OPEN.name: _OPEN} if said == _VIEW else _carried(said)
     if not text.isascii() and _CJK.search(text):
         for words in _CJK_LISTS:
             if any(word in text for word in words.words):
