@@ -22,7 +22,8 @@ MIN_LETTERS = 8  # of a title in writing without blanks
 MIN_WORDS = 4  # of a title that files are named for: fewer are a person's name, or a site's
 MIN_TITLE = 6  # characters of a title that is looked for inside a text
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_OF_YEAR = re.compile(r"[^\W\d]+[-_]?(?:19|20)\d\d")  # a folder: a conference, an issue
+# A folder: a conference, an issue.
+_OF_YEAR = re.compile(r"[^\W\d]+[-_]?(?:19|20)\d\d|(?:19|20)\d\d[-_]?[^\W\d]+")
 _ISSN = re.compile(r"\d{4}-\d{3}[\dxX]")
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"\d+")
@@ -42,7 +43,7 @@ _GENERIC = frozenset({
     "papers", "item", "items", "record", "document", "documents", "home", "default", "main",
     "page", "pages", "publication", "publications", "handle", "journal", "journals", "display",
     "details", "detail", "show", "titleinfo", "frontdoor", "teaching", "research", "courses",
-    "media", "talks", "activities", "seminars", "events",
+    "media", "talks", "activities", "seminars", "events", "program", "programme", "schedule",
 })  # fmt: skip
 
 

@@ -102,8 +102,9 @@ _BY_HEADING = {
         r"|^vol(?:ume|\.)? ?\d+(?: ?\(\d+\))?$"
     ),
     PageKind.LIST: (
-        r"^(?:\w+ ){0,3}(?:working|discussion|research|occasional|policy|staff|selected) papers"
-        r"$|^research$|^(?:\w+ )?(?:program(?:me|a|ma|m)?|программа|プログラム|日程|议程|برنامه)$"
+        r"^(?:\w+:? ){0,3}(?:working|discussion|research|occasional|policy|staff|selected) papers"
+        r"$|^(?:\w+:? ){0,3}(?:technical|research) reports$|^research$"
+        r"|^(?:\w+ )?(?:program(?:me|a|ma|m)?|программа|プログラム|日程|议程|برنامه)$"
         r"|^(?:diskussions|arbeits)papiere$|^(?:documents|cahiers) de (?:travail|recherche)$"
         r"|^documentos de trabajo$|^textos para discussão$|^temi di discussione$"
         r"|^(?:\w+ )?(?:publications|papers|reports|theses|articles|research output)(?: list)?$"
