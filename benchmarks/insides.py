@@ -138,6 +138,8 @@ def wrong() -> Iterator[Pair]:
         for kind in kinds:
             leaf = _sheet(SHEETS[kind], title, who)
             made_[kind] = made([leaf] * (1 if "form" in kind else 4))
+        times = (f"{hour}:30 - {hour + 1}:00 {who}" for hour in range(9, 18))
+        made_["a schedule"] = made([_sheet([title, *times], title, who)] * 3)
         made_["slides"] = slides(title, who)
         made_["a poster"] = made([replace(_sheet([title, *POSTER], title, who), size=A1)])
         if language == "en":

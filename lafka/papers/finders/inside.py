@@ -1,8 +1,9 @@
 """The front of a PDF, judged by its text: is it the paper that the splap is about?
 
 ``evidence`` says what the first two pages tell: the paper's title stands there, or they are another
-paper, a CV, slides, a poster, a form, a supplement, a cover sheet and no more, a few words; or
-nothing, where they have no text, or too little to say. Pure; ``crawling.captures`` reads PDFs.
+paper, a CV, slides, a poster, a form, a supplement, a schedule, a cover sheet and no more, a few
+words; or nothing, where they have no text, or too little to say. Pure; ``crawling.captures`` reads
+PDFs.
 """
 
 from __future__ import annotations
@@ -36,13 +37,14 @@ from lafka.papers.finders.fronts import (
 
 TITLE, ANOTHER, COVER_ONLY = "title", "another", "cover"
 CV, SLIDES, POSTER, FORM_SHEET = "cv", "slides", "poster", "form"
-SUPPLEMENTARY, FRAGMENT = "supplement", "fragment"
+SUPPLEMENTARY, SCHEDULE, FRAGMENT = "supplement", "schedule", "fragment"
 
 CV_NAMES = ("cv", "vita", "lebenslauf")
 RESUME = "resume"  # a CV, or a French abstract
 MAX_HEADING = 60  # letters of a heading of a CV
 FEW_IN_ALL = 60  # words of one page: a figure, a sample, a promise
 POSTER_SIDE = 820  # points; A3 has 842 and 1191
+MIN_TIMES = 8  # lines that begin with a time of day
 MIN_PAGES = 3  # a PDF of fewer that has the title may be a preview or a summary
 MIN_LETTERS = 40  # fewer are no text: a scan, with a stamp perhaps
 MIN_KEY = 12  # letters of a title that may be looked for anywhere
@@ -64,6 +66,7 @@ _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _TOKEN = re.compile(f"{_CJK.pattern}|[^\\W_]+")
 _CITED = re.compile(r"[\W_]*[,.\u201d\"(].{0,60}?(?:\b(?:19|20)\d\d\b|\bvol\b|\bpp?\.)")
 _DIGITS = re.compile(r"\d+|\b[ivx]+\b")
+_TIME = re.compile(r"\s*\d{1,2} ?[:h] ?\d\d\b")
 _BLANKS = re.compile(r"_{5,}|\.{12,}|[\u2610\u25a1\u2751]")
 
 
@@ -217,6 +220,11 @@ def _is_cover(front: Front, _: str) -> bool:
     return few and front.count <= 2 and len(set(COVER.findall(text))) >= 2
 
 
+def _is_schedule(front: Front, _: str) -> bool:
+    """Return whether it says when who speaks."""
+    return sum(map(bool, map(_TIME.match, front.lines))) >= MIN_TIMES
+
+
 def _is_fragment(front: Front, _: str) -> bool:
     """Return whether it is one page of a few words, and no picture of a text."""
     return front.count == 1 and not front.pictured and 0 < len(front.words) < FEW_IN_ALL
@@ -228,6 +236,7 @@ _NO_PAPERS = (
     (POSTER, _is_poster),
     (FORM_SHEET, _is_form),
     (SUPPLEMENTARY, _is_supplement),
+    (SCHEDULE, _is_schedule),
     (COVER_ONLY, _is_cover),
     (FRAGMENT, _is_fragment),
 )

@@ -93,6 +93,7 @@ def test_another_paper_is_told(lines):
         (("August 2026", "Ice Forum", "Inside this Issue", "Editorial", TITLE, *PROSE), "another"),
         (("Copyright transfer form", "Please complete this form.", f"Title: {TITLE}",
           "Name: ________", "Address: ________", "Signature: ________", "Date: ________"), "form"),
+        ((TITLE, *(f"{hour}:30 - {hour + 1}:00 A. Quill" for hour in range(9, 18))), "schedule"),
         (("Online Appendix for", TITLE, *PROSE), "supplement"),
         ((f"On-line Appendix: {TITLE}", *PROSE), "supplement"),
         ((TITLE, "In the format provided by the", "authors and unedited", *PROSE), "supplement"),
