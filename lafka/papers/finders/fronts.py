@@ -33,8 +33,9 @@ LANGUAGES = {
 }
 
 CV_HEADING = re.compile(
-    r"(?:and|of|in|the|job|market|other|selected|recent|current|previous|past|main|invited|visiting|peer"
-    r"|academic|professional|scientific|scholarly|technical|industry|relevant|additional"
+    r"(?:and|of|in|the|job|market|other|selected|recent|current|previous|past|main|invited"
+    r"|visiting|peer|academic|professional|scientific|scholarly|technical|industry|relevant"
+    r"|additional"
     r"|work(?:ing|s|inprogress)?|research(?:er)?|teaching|educational|employments?|experiences?"
     r"|positions?|appointments?|affiliations?|background|history|career|qualifications?|degrees?"
     r"|training|honou?rs?|awards?|prizes?|grants?|fellowships?|scholarships?|funding|distinctions?"
@@ -80,8 +81,8 @@ PAPER_BEGINS = re.compile(
 """What stands between a paper's title and its text, as a key."""
 
 CONTENTS = re.compile(
-    r"(?:tableof)?contents|(?:inside|in)thisissue|inthisvolume|inhalt(?:sverzeichnis)?|tabledesmatieres|sommaire|indice(?:general)?"
-    r"|sumario|содержание|оглавление|目录|目次"
+    r"(?:tableof)?contents|(?:inside|in)thisissue|inthisvolume|inhalt(?:sverzeichnis)?"
+    r"|tabledesmatieres|sommaire|indice(?:general)?|sumario|содержание|оглавление|目录|目次"
 )
 """The heading over a list of what is inside, as a key."""
 OTHERS_LISTED = re.compile(

@@ -161,25 +161,20 @@ def _is_cv(front: Front, said: str) -> bool:
     """Return whether it is called so on top, or has the headings of one, or some beside degrees and
     posts, the first of them before anything that opens a paper's text.
     """
-    keys = [key for text in front.lines if len(key := _key(text)) <= MAX_HEADING]
-    if any("curriculumvitae" in key or key in CV_NAMES for key in keys[:8]):
+    keys = [_key(text) for text in front.lines]
+    short = [key if len(key) <= MAX_HEADING else "" for key in keys]
+    if any("curriculumvitae" in key or key in CV_NAMES for key in short[:8]):
         return not any(word in said for word in ("curriculum", "lebenslauf"))
-    lines = front.lines
-    beside = (_key(found[0]) for text in lines if (found := CV_RUN_IN.match(text)))
-    headings = {*filter(CV_HEADING.fullmatch, keys), *beside}
-    core = (n for n, text in enumerate(lines) if _opens_a_career(text, headings))
-    begins = (n for n, key in enumerate(map(_key, lines)) if PAPER_BEGINS.match(key))
-    if next(core, len(lines)) >= next((n for n in begins if _key(lines[n]) != RESUME), len(lines)):
+    headings = {n: key for n, key in enumerate(short) if CV_HEADING.fullmatch(key)}
+    run_in = ((n, CV_RUN_IN.match(text)) for n, text in enumerate(front.lines))
+    headings |= {n: _key(found[0]) for n, found in run_in if found}
+    begins = (n for n, key in enumerate(keys) if PAPER_BEGINS.match(key) and key != RESUME)
+    core = (n for n in sorted(headings) if CV_CORE.search(headings[n]))
+    if next(core, len(keys)) >= next(begins, len(keys)):
         return False
-    degrees = {found for text in lines for found in DEGREE.findall(text)}
-    return len(headings) >= 4 or (len(headings) >= 2 and len(degrees) >= 2)
-
-
-def _opens_a_career(text: str, headings: Collection[str]) -> bool:
-    """Return whether a line is one of *headings* that says what somebody learned or was."""
-    found = CV_RUN_IN.match(text)
-    key = _key(found[0] if found else text)
-    return key in headings and CV_CORE.search(key) is not None
+    degrees = {found for text in front.lines for found in DEGREE.findall(text)}
+    different = len({*headings.values()})
+    return different >= 4 or (different >= 2 and len(degrees) >= 2)
 
 
 def _is_slides(front: Front, _: str) -> bool:

@@ -252,9 +252,10 @@ def kind_of(
     if _DATA.search(heading) or "dataset" in {v.lower() for v in page.meta("dc.type")}:
         return PageKind.DATASET
     source = page.source[:200_000] if "@type" in page.source[:200_000] else ""
-    if not page.meta(*_PAPER_METAS) and _ISSUE.search(source):
+    described = page.meta(*_PAPER_METAS)
+    if not described and _ISSUE.search(source):
         return PageKind.ISSUE
-    if page.meta(*_PAPER_METAS) or _ARTICLE.search(source):
+    if described or _ARTICLE.search(source):
         return PageKind.PAPER
     many = any(c.reasons[-1:] == (ONE_OF_MANY,) for c in candidates)
     many = many and not _OF_ADDRESS.issubset(candidates[0].reasons)  # its references are the list
