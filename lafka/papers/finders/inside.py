@@ -128,15 +128,18 @@ def evidence(front: Front, titles: Iterable[str], headings: Iterable[str] = ()) 
     an introduction, and says nothing where it does not.
     """
     known = [*dict.fromkeys(filter(None, map(cleaned, titles)))]
+    stands = any(_stands(front, title) for title in known)
+    if known and not stands and _is_fragment(front):
+        return FRAGMENT
     if sum(map(len, front.words)) < MIN_LETTERS:
-        return FRAGMENT if _is_fragment(front, "") else ""
+        return ""
     said = _key(" ".join(known))
     for name, fits in _NO_PAPERS:
         if fits(front, said):
             return name
     if any(_is_about(front, title) for title in known):
         return ANOTHER
-    if any(_stands(front, title) for title in known):
+    if stands:
         return TITLE if front.count >= MIN_PAGES else ""
     if known and all(_is_anothers(front, title) for title in known):
         return ANOTHER
@@ -220,7 +223,7 @@ def _is_schedule(front: Front, _: str) -> bool:
     return sum(map(bool, map(_TIME.match, front.lines))) >= MIN_TIMES
 
 
-def _is_fragment(front: Front, _: str) -> bool:
+def _is_fragment(front: Front) -> bool:
     """Return whether it is one page of a few words, and no picture of a text."""
     return front.count == 1 and not front.pictured and 0 < len(front.words) < FEW_IN_ALL
 
@@ -233,7 +236,6 @@ _NO_PAPERS = (
     (SUPPLEMENTARY, _is_supplement),
     (SCHEDULE, _is_schedule),
     (COVER_ONLY, _is_cover),
-    (FRAGMENT, _is_fragment),
 )
 
 

@@ -123,7 +123,8 @@ _BY_HEADING = {
         r"^(?:\w+ ){0,2}(?:conference|congress|meeting|workshop|symposium|assembly)"
         r"(?: (?:of|on)\b.*)?$"
         r"|^press (?:release|conference)|^(?:jahres)?tagung\b|^journées d|^colloque\b|^jornadas?\b"
-        r"|^(?:seminar|project|workshop|event|lecture) ?:|\bvacanc(?:y|ies)\b|^stellenausschreibung"
+        r"|^(?:seminar|project|workshop|event|lecture|(?:\S+ ){0,3}tutorial) ?:"
+        r"|\bvacanc(?:y|ies)\b|^stellenausschreibung"
         r"|\b(?:post-?doc\w*|faculty|professor|research) positions?\b"
         r"|^(?:avis de )?soutenance\b|\b(?:thesis|phd|dissertation) defen[cs]e\b"
         r"|^(?:lectura|defensa) de (?:la )?tesis|^defesa de (?:tese|dissertação)|^disputation\b"
@@ -171,7 +172,9 @@ _BY_ADDRESS = {
     ),
     PageKind.HOME: r"/(?:cv|vitae?|lebenslauf|curriculum(?:-?vitae)?)(?:\.\w{3,5})?/?$",
     PageKind.LIST: (
-        r"/(?:publications|papers|working-?papers|publikationen|research|browse)(?:/|\.\w{3,5})?$"
+        r"/(?:publications|papers|preprints|working-?papers|publikationen|research|browse)"
+        r"(?:/|\.\w{3,5})?$|/(?:tags?|categor(?:y|ies)|keywords?|publication[-_]types?)/[^/]+/?$"
+        r"|[-_/]schedule(?:\.\w{3,5})?/?$"
     ),
 }
 _ADDRESSES = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_ADDRESS.items())
@@ -229,6 +232,7 @@ _OF_A_SERIES = re.compile(
 )
 MIN_TITLE_WORDS = 4  # of a title that no meta gives: a site's name has fewer
 MAX_VERSIONS = 3
+MAX_ALIKE = 4  # files of a page that are its paper's in versions or parts
 MAX_BUTTON = 30  # characters
 MAX_SAID = 2  # times that a button stands on a page: over the text, and at its end
 MIN_ABSTRACTS = 2  # under one word: a list of papers
@@ -261,7 +265,7 @@ def kind_of(
     many = many and not _OF_ADDRESS.issubset(candidates[0].reasons)  # its references are the list
     if named := _named(page, heading, source):
         return named
-    if many:
+    if many or _are_alike(candidates):
         return PageKind.LIST
     if _is_of_paper(page, candidates):
         return PageKind.PAPER
@@ -272,6 +276,15 @@ def kind_of(
     says_cv = _CV.search(page.lowered) or _CV_IN_CAPITALS.search(page.visible)
     has_cv = says_cv or any("cv-path" in c.reasons for c in candidates)
     return PageKind.HOME if has_cv else PageKind.UNCLEAR
+
+
+def _are_alike(candidates: Sequence[Candidate]) -> bool:
+    """Return whether the surest candidate is a file like several more: the page says the same of
+    them all.
+    """
+    reasons = next((c.reasons for c in candidates[:1]), ())
+    alike = {urls.twin_key(c.url) for c in candidates if c.reasons == reasons}
+    return not signs.FILE.isdisjoint(reasons) and len(alike) > MAX_ALIKE
 
 
 def _is_of_paper(page: Page, candidates: Sequence[Candidate]) -> bool:
@@ -330,11 +343,13 @@ def titles_of(page: Page, kind: PageKind) -> tuple[str, ...]:
     said = [text_of(e.node) for e in page.elements.get("h1", ())[:2]]
     said += [without_owner(page.title), *page.meta("og:title")[:1]]
     keys = [key(text) for text in said]
+    site = key("".join(PARTS_OF_TITLE.split(page.title)[1:][-1:]))  # behind the title of a page
     return tuple(
         text[:MAX_TEXT]
         for n, text in enumerate(said)
         if len(text.split()) >= MIN_TITLE_WORDS
         and not _OF_A_SERIES.search(text)
+        and keys[n] != site
         and any(keys[n] in other for m, other in enumerate(keys) if m != n)
     )[:1]
 

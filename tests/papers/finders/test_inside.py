@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lafka.papers.finders import Page, headings_of, titles_of
 from lafka.papers.finders.inside import Front, Line, Sheet, cleaned, evidence
+from lafka.papers.finders.kinds import PageKind
 from tests import suites
 
 ROOT = Path(__file__).parents[3]
@@ -199,6 +201,23 @@ def test_without_a_title_only_what_is_no_paper_is_told():
 def test_a_paper_on_such_things_is_none_of_them():
     title = "The curriculum vitae as a source of research data"
     assert seen(title, *PROSE, titles=(title,)) == "title"
+
+
+@pytest.mark.parametrize(
+    ("title", "headings", "titles", "perhaps"),
+    [
+        (f"{TITLE} | A. Quill", (TITLE,), (TITLE,), (TITLE,)),
+        (f"{TITLE} | Slow valleys and their ice", ("Slow valleys and their ice",), (), (TITLE,)),
+        ("A Journal on Ice and Vellum", ("A Journal on Ice and Vellum",), (), ()),
+        ("index - A. Quill", ("A. Quill", TITLE), (), (TITLE,)),
+    ],
+)
+def test_what_a_page_calls_its_paper_surely_and_perhaps(title, headings, titles, perhaps):
+    body = f"<title>{title}</title>" + "".join(f"<h1>{text}</h1>" for text in headings)
+    page = Page("https://x.example/a/5512", body.encode())
+    assert titles_of(page, PageKind.PAPER) == titles
+    assert set(perhaps) <= set(headings_of(page, PageKind.PAPER))
+    assert headings_of(page, PageKind.LIST) == titles_of(page, PageKind.LIST) == ()
 
 
 def test_a_title_is_cleaned():
