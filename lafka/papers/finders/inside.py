@@ -56,6 +56,7 @@ ALIKE = 0.86  # of a heading and a title that differ by a formula or a misread l
 WINDOW = 5  # lines that a title may run over
 TOP = 40  # lines of a page among which a title is looked for
 LARGER = 1.15  # than the body, as headings are
+AS_TITLES = 1.3  # than the body; authors are 1.2
 FEW = 150  # words of a slide, at most
 SMALL_SIDE = 460  # points; slides of LaTeX are 363 or 454 wide
 SLIDE_TYPE = 0.024  # height of a slide's letters as a share of its page's
@@ -144,7 +145,7 @@ def evidence(front: Front, titles: Iterable[str], headings: Iterable[str] = ()) 
     if known and all(_is_anothers(front, title) for title in known):
         return ANOTHER
     top = _before_the_text(front)
-    headed = top.sheets and any(_heads(top, text) for text in map(cleaned, headings))
+    headed = any(_heads(top, text) for text in map(cleaned, headings))
     return TITLE if headed and front.count >= MIN_PAGES else ""
 
 
@@ -268,12 +269,15 @@ def _stands(front: Front, title: str) -> bool:
 
 
 def _before_the_text(front: Front) -> Front:
-    """What stands on the sheets before an abstract, keywords or an introduction."""
+    """What stands on the sheets before an abstract, keywords or an introduction, in letters that
+    are larger than those of authors.
+    """
     sheets = []
     for sheet in front.sheets:
         begins = (n for n, text in enumerate(_texts(sheet)) if PAPER_BEGINS.match(_key(text)))
-        if end := next(begins, 0):
-            sheets.append(replace(sheet, lines=sheet.lines[:end]))
+        lines = sheet.lines[: next(begins, 0)]
+        large = (line for line in lines if line.height >= AS_TITLES * front.body)
+        sheets.append(replace(sheet, lines=tuple(large)))
     return replace(front, sheets=tuple(sheets))
 
 

@@ -151,6 +151,11 @@ def test_elsewhere_a_heading_says_nothing(lines):
     assert headed(*lines) == ""
 
 
+def test_a_heading_with_the_name_of_an_author_says_nothing():
+    name = "Maria Jose Garcia Lopez"
+    assert headed("Trade in vellum", name, "Abstract", *PROSE, headings=(name,)) == ""
+
+
 def test_neither_does_one_of_a_house_nor_over_a_short_pdf_nor_where_a_title_says_more():
     house = "Working papers of the Institute for the study of ice"
     assert headed(house, "Trade in vellum", "Abstract", *PROSE, headings=(house,)) == ""
