@@ -65,7 +65,7 @@ def _label(splap: Splap, reading: PageReading, candidate: Candidate) -> str:
     """What *candidate*, a PDF, is called after a look inside."""
     right = answer(splap, candidate) == "fut"
     data = paper(splap.title, "en", NAMES[0]) if right else _other(splap, candidate)
-    seen = evidence(front_of(data), reading.titles, reading.headings) if data else ""
+    seen = evidence(front_of(data), reading.titles, reading.headings)
     label = "" if candidate.label == "fut" else candidate.label
     return Origin(found_by="anchor", label=label).looked_into(seen).label or "fut"
 

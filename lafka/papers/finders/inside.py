@@ -92,6 +92,11 @@ class Sheet:
         return "\n".join(line.text for line in self.lines)
 
     @cached_property
+    def keys(self) -> list[str]:
+        """The letters and digits of each line, as ``_key`` spells them."""
+        return [_key(line.text) for line in self.lines]
+
+    @cached_property
     def words(self) -> list[str]:
         return _tokens(self.text)
 
@@ -116,6 +121,10 @@ class Front:
         return [line.text for sheet in self.sheets for line in sheet.lines]
 
     @cached_property
+    def keys(self) -> list[str]:
+        return [key for sheet in self.sheets for key in sheet.keys]
+
+    @cached_property
     def body(self) -> float:
         """The height of the letters of most of the text."""
         heights = [line.height for s in self.sheets for line in s.lines for _ in _tokens(line.text)]
@@ -129,8 +138,7 @@ def evidence(front: Front, titles: Iterable[str], headings: Iterable[str] = ()) 
     an introduction, and says nothing where it does not.
     """
     known = [*dict.fromkeys(filter(None, map(cleaned, titles)))]
-    stands = any(_stands(front, title) for title in known)
-    if known and not stands and _is_fragment(front):
+    if known and _is_fragment(front) and not _bears(front, known):
         return FRAGMENT
     if sum(map(len, front.words)) < MIN_LETTERS:
         return ""
@@ -140,13 +148,13 @@ def evidence(front: Front, titles: Iterable[str], headings: Iterable[str] = ()) 
             return name
     if any(_is_about(front, title) for title in known):
         return ANOTHER
-    if stands:
+    if _bears(front, known):
         return TITLE if front.count >= MIN_PAGES else ""
     if known and all(_is_anothers(front, title) for title in known):
         return ANOTHER
-    top = _before_the_text(front)
-    headed = any(_heads(top, text) for text in map(cleaned, headings))
-    return TITLE if headed and front.count >= MIN_PAGES else ""
+    heads = [text for text in map(cleaned, headings) if _may_head(text)]
+    headed = front.count >= MIN_PAGES and heads and _bears(_before_the_text(front), heads)
+    return TITLE if headed else ""
 
 
 def cleaned(title: str) -> str:
@@ -165,7 +173,7 @@ def _is_cv(front: Front, said: str) -> bool:
     """Return whether it is called so on top, or has the headings of one, or some beside degrees and
     posts, the first of them before anything that opens a paper's text.
     """
-    keys = [_key(text) for text in front.lines]
+    keys = front.keys
     short = [key if len(key) <= MAX_HEADING else "" for key in keys]
     if any("curriculumvitae" in key or key in CV_NAMES for key in short[:8]):
         return not any(word in said for word in ("curriculum", "lebenslauf"))
@@ -207,8 +215,9 @@ def _is_form(front: Front, said: str) -> bool:
 
 def _is_supplement(front: Front, said: str) -> bool:
     """Return whether a line on top says that what follows only belongs to a paper."""
-    lines = [_key(text) for text in _texts(front.sheets[0])[:8]]
-    found = next((key for key in lines if SUPPLEMENT.match(key) and len(key) < 120), "")
+    found = next(
+        (key for key in front.sheets[0].keys[:8] if SUPPLEMENT.match(key) and len(key) < 120), ""
+    )
     return bool(found) and not SUPPLEMENT.match(said)
 
 
@@ -254,6 +263,10 @@ def _is_about(front: Front, title: str) -> bool:
     return False
 
 
+def _bears(front: Front, titles: Iterable[str]) -> bool:
+    return any(_stands(front, title) for title in titles)
+
+
 def _stands(front: Front, title: str) -> bool:
     """Return whether *title* stands on one of the pages as a title does."""
     whole, main = _key(title), re.split(r"[:?!.]\s|\s[\u2013\u2014-]\s", title, maxsplit=1)[0]
@@ -274,23 +287,23 @@ def _before_the_text(front: Front) -> Front:
     """
     sheets = []
     for sheet in front.sheets:
-        begins = (n for n, text in enumerate(_texts(sheet)) if PAPER_BEGINS.match(_key(text)))
+        begins = (n for n, key in enumerate(sheet.keys) if PAPER_BEGINS.match(key))
         lines = sheet.lines[: next(begins, 0)]
         large = (line for line in lines if line.height >= AS_TITLES * front.body)
         sheets.append(replace(sheet, lines=tuple(large)))
     return replace(front, sheets=tuple(sheets))
 
 
-def _heads(top: Front, heading: str) -> bool:
-    """Return whether *heading* stands over a paper, and is no name of a house or a series."""
-    return len(_key(heading)) >= MIN_KEY and not HOUSE.search(heading) and _stands(top, heading)
+def _may_head(heading: str) -> bool:
+    """Return whether *heading* is long enough for a title, and no name of a house or a series."""
+    return len(_key(heading)) >= MIN_KEY and not HOUSE.search(heading)
 
 
 def _own_lines(sheet: Sheet, number: int) -> tuple[list[str], list[str]]:
     """The lines that may hold a paper's own title, and those of a list of others' titles."""
     lines = _texts(sheet)
-    for n, text in enumerate(lines):
-        if CONTENTS.fullmatch(_key(text)) or (number and OTHERS_LISTED.search(text)):
+    for n, (text, key) in enumerate(zip(lines, sheet.keys, strict=True)):
+        if CONTENTS.fullmatch(key) or (number and OTHERS_LISTED.search(text)):
             return lines[:n], lines[n:]
     return lines, []
 

@@ -45,7 +45,7 @@ _PAPER_METAS = (
     "citation_technical_report_number", "dc.identifier.doi",
 )  # fmt: skip
 _ARTICLE = re.compile(r'"@type"\s*:\s*\[?\s*"(?:ScholarlyArticle|Thesis|Report|Book|Chapter)"')
-_ISSUE = re.compile(r'"@type"\s*:\s*"PublicationIssue"[^\x00]*?"hasPart"')
+_ISSUE = re.compile(r'"@type"\s*:\s*"PublicationIssue"')
 _BY_SCHEMA = (
     (PageKind.DATASET, re.compile(r'"@type"\s*:\s*\[?\s*"(?:Dataset|DataCatalog)"')),
     (PageKind.POST, re.compile(r'"@type"\s*:\s*\[?\s*"(?:BlogPosting|NewsArticle)"')),
@@ -257,7 +257,7 @@ def kind_of(
         return PageKind.DATASET
     source = page.source[:200_000] if "@type" in page.source[:200_000] else ""
     described = page.meta(*_PAPER_METAS)
-    if not described and _ISSUE.search(source):
+    if not described and (issue := _ISSUE.search(source)) and '"hasPart"' in source[issue.end() :]:
         return PageKind.ISSUE
     if described or _ARTICLE.search(source):
         return PageKind.PAPER
