@@ -551,12 +551,12 @@ def _label(node: etree._Element) -> str:
     block = _block(node)
     if block is None:
         return ""
+    first = block[0] if len(block) else None
+    said = (block.text or "").strip() if block.tag != "tr" else ""
     row = next((n for n in islice(node.iterancestors(), 5) if n.tag == "tr"), None)
-    if row is not None:
+    if row is not None and not said:
         cell = row[0] if len(row) > 1 and row[0].find(".//a") is None else None
         return text_of(cell) if cell is not None else ""
-    first = block[0] if len(block) else None
-    said = (block.text or "").strip()
     if not said and first is not None and first.tag in _LABELS and first.find(".//a") is None:
         said = text_of(first)
     if said or block.tag != "li":

@@ -123,7 +123,7 @@ _BY_HEADING = {
         r"^(?:\w+ ){0,2}(?:conference|congress|meeting|workshop|symposium|assembly)"
         r"(?: (?:of|on)\b.*)?$"
         r"|^press (?:release|conference)|^(?:jahres)?tagung\b|^journées d|^colloque\b|^jornadas?\b"
-        r"|^(?:seminar|project|workshop|event|lecture|(?:\S+ ){0,3}tutorial) ?:"
+        r"|^(?:seminar|project|workshop|event|(?:\S+ ){0,3}tutorial) ?:"
         r"|\bvacanc(?:y|ies)\b|^stellenausschreibung"
         r"|\b(?:post-?doc\w*|faculty|professor|research) positions?\b"
         r"|^(?:avis de )?soutenance\b|\b(?:thesis|phd|dissertation) defen[cs]e\b"
@@ -132,6 +132,15 @@ _BY_HEADING = {
         r"|^best (?:paper|thesis|dissertation) (?:prize|award)|\b(?:prize|award)s?(?: winners?)?$"
     ),
 }
+# At the head of a volume, and of what a course or a conference says of one hour, however long.
+_OF_A_VOLUME = re.compile(r"^(?:book of abstracts|abstract book|proceedings of)\b", re.IGNORECASE)
+_OF_AN_HOUR = re.compile(
+    r"^(?:(?:invited|keynote|plenary|guest) )?(?:lecture|talk) ?:"
+    r"|^(?:lecture|lesson|week|vorlesung|lezione|cours|clase|(?:pré-)?aula|лекция) \d"
+    r"|^(?:math|econ|phys|chem|biol?|stat|csc?e?|eecs|hist|phil|poli?|psych?|soc|ling)s?"
+    r"[ -]?\d{3,5}[a-z]?\b",
+    re.IGNORECASE,
+)
 # Headings of the parts of a person's or a series' list.
 _PARTS_OF_LIST = re.compile(
     r"^(?:\w+ )?(?:working papers|publications|(?:work|papers|research) in progress)$"
@@ -154,7 +163,7 @@ _BY_ADDRESS = {
     ),
     PageKind.SUBMISSION: (
         r"/about/submissions|/submissions?/?$|/(?:for-)?authors?/?(?:guidelines)?/?$"
-        r"|/author-?(?:guidelines|instructions)|/submit"
+        r"|/author-?(?:guidelines|instructions)|/submit|/(?:cfp|call-?for-?papers)(?:[./]|$)"
     ),
     PageKind.ISSUE: (
         r"/toc/|/issue/(?:view|current|archive)|/volumes?-and-issues|/issues?/\d+/?$"
@@ -177,6 +186,7 @@ _BY_ADDRESS = {
         r"|[-_/]schedule(?:\.\w{3,5})?/?$"
     ),
 }
+_TALK = re.compile(r"/(?:talk|event|seminar|keynote|vortrag|vortraege|presentation)s?/[^/]+/?$")
 _ADDRESSES = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_ADDRESS.items())
 _PAPER_ADDRESS = re.compile(
     r"/(?:wps?|dps?|w?papers?|(?:working|discussion|research)-?papers?|articles?|artikel|abs|doi"
@@ -219,6 +229,9 @@ _CV_IN_CAPITALS = re.compile(r"CV(?<!\wCV)\b")
 _PERSON = re.compile(
     r"^(?:(?:univ|apl|assoc|asst|priv)\W{1,2})?(?:prof|dr|doç|doz|pd|dott|mgr|проф|доц|دکتر|öğr)\b",
     re.IGNORECASE,
+)
+_ABOUT_ME = in_lower_case(
+    r"\babout me\b|über mich\b|à propos de moi\b|sobre m[íi]m?\b|\bchi sono\b|обо мне"
 )
 _PARTS = ("h1", "h2", "h3", "h4")
 _ASIDE = re.compile(r"\s*\([^()]*\)")
@@ -310,9 +323,11 @@ def _heading(page: Page) -> str:
     if len(said) == 1 and key(said[0]) not in key(page.title):
         return next((t for e in page.every("h2") if key(t := text_of(e.node)) == first), said[0])
     title = key(page.title) if len(said) > 1 else ""
-    titles = (t for t in said if len(t.split()) >= MIN_TITLE_WORDS and key(t) in title)
+    titles = [t for t in said if len(t.split()) >= MIN_TITLE_WORDS and key(t) in title]
+    if titles:
+        return min(titles, key=lambda t: title.index(key(t)))  # the site's name comes after it
     named = next((t for t in said if key(t) == first), "") if title else ""
-    return next(titles, named or (said[0] if said else ""))
+    return named or (said[0] if said else "")
 
 
 def _gives_a_file(page: Page, candidates: Sequence[Candidate]) -> bool:
@@ -391,6 +406,8 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
             kind is PageKind.LIST and _has_one_paper(page, pattern)
         ):
             return kind
+    if begun := _begun(heading, address):
+        return begun
     parts = {text_of(e.node) for e in page.every(*_PARTS)}
     if sum(_PARTS_OF_LIST.search(text) is not None for text in parts) > 1:
         return PageKind.LIST
@@ -402,13 +419,22 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
         return PageKind.POST
     if _has_many_abstracts(page):
         return PageKind.LIST
-    if _HOME.fullmatch(address) and not _is_of_project(page):
+    is_named = len(heading.split()) < MIN_TITLE_WORDS  # for a person
+    is_home = _HOME.fullmatch(address) or (is_named and _ABOUT_ME.search(page.lowered))
+    if is_home and not _is_of_project(page):
         return PageKind.HOME
     found = ((kind, pattern.search(address)) for kind, pattern in _ADDRESSES)
     named, said = next(((kind, said) for kind, said in found if said), (None, None))
     if named is PageKind.POST and said and series and series.start() > said.start():
         return None  # the news that a series has a new paper: the paper's own page
     return None if named and _ABSTRACT.search(page.lowered) else named
+
+
+def _begun(heading: str, address: str) -> PageKind | None:
+    """Return the kind that a heading begins with; or a talk, whose abstract is no paper's."""
+    if _OF_AN_HOUR.search(heading) or _TALK.search(address):
+        return PageKind.POST
+    return PageKind.ISSUE if _OF_A_VOLUME.search(heading) else None
 
 
 def _is_of_project(page: Page) -> bool:
@@ -472,8 +498,9 @@ def _has_many_abstracts(page: Page) -> bool:
 def _headings(page: Page, heading: str, kind: PageKind) -> list[str]:
     """The short texts over *page* that may name its *kind*, without the year at their end."""
     texts = [heading]
-    if kind in (PageKind.SUBMISSION, PageKind.HOME):  # often in a part of the title alone
-        texts += PARTS_OF_TITLE.split(page.title)
+    is_title = len(heading.split()) >= MIN_TITLE_WORDS and key(heading) in key(page.title)
+    if kind is PageKind.SUBMISSION or (kind is PageKind.HOME and not is_title):
+        texts += PARTS_OF_TITLE.split(page.title)  # often in a part of the title alone
         texts += [] if page.elements.get("h1") else [text_of(e.node) for e in page.every("h2")][:1]
     texts = [_ASIDE.sub("", text) or text for text in texts]
     return [_OF_YEAR.sub("", t.strip()) for t in texts if len(t.split()) <= MAX_HEADING]

@@ -23,7 +23,7 @@ from parsel import Selector
 
 from lafka.papers.candidates import Candidate
 from lafka.papers.finders import signs, urls, weights
-from lafka.papers.finders.identity import Identity, identify
+from lafka.papers.finders.identity import MIN_WORDS, Identity, identify
 from lafka.papers.finders.pages import Element, Page, text_of
 from lafka.papers.finders.rules import in_lower_case
 
@@ -32,6 +32,7 @@ ONE_OF_MANY = "one-of-many"
 PAIR = 2  # entries of a list whose titles one knows
 MAX_ROW = 400  # characters read of one row
 MAX_DEPTH = 12  # elements around a file that are looked at for the entry it stands in
+MAX_BYLINE = 60  # characters behind a title for the first of its authors
 MAX_SUBJECT = 60  # characters before what is said of a text, for the word of it
 MAX_BEFORE = 6  # blocks before a file that may hold its title
 _ROWS = frozenset({"tr", "li", "dd", "dt", "p", "article", "h2", "h3", "h4", "h5"})
@@ -128,11 +129,14 @@ def has_metas(page: Page) -> bool:
 
 def signs_of_a_paper(page: Page) -> int:
     """Count what *page* says of a paper as landing pages do: an abstract, keywords, its series, an
-    identifier; and authors, as ``by Ada Quill``. Metas of a paper are all of it.
+    identifier; and beside one of these authors, as ``by Ada Quill``: alone they may be anybody's.
+    Metas of a paper are all of it.
     """
     if has_metas(page):
         return len(_DESCRIBED)
-    return sum(_signs(page.visible, page.lowered))
+    *said, authors, numbered = _signs(page.visible, page.lowered)
+    others = sum(said) + numbered
+    return others + authors if others else 0
 
 
 @lru_cache(maxsize=8)
@@ -147,14 +151,19 @@ def _signs(visible: str, lowered: str) -> tuple[bool, ...]:
 
 def describes_a_paper(page: Page) -> bool:
     """Return whether *page* says what a paper's page says and others do not: an abstract, keywords,
-    authors, a number in a series; or two signs, of which a DOI or the name of a series is one.
+    authors under a title, a number in a series; or two signs, of which a DOI or the name of a
+    series is one.
     """
     if has_metas(page):
         return True
     abstract, keywords, identifier, named, authors, numbered = _signs(page.visible, page.lowered)
-    if abstract or keywords or authors or identifier + named + numbered > 1:
+    if abstract or keywords or identifier + named + numbered > 1:
         return True
     heading = next((text_of(e.node) for e in page.every("h1")), page.title)
+    if authors and len(heading.split()) >= MIN_WORDS and heading in page.visible:
+        below = page.visible.partition(heading)[2][:MAX_BYLINE]
+        if _AUTHORS.search(below):
+            return True
     return any(_IN_SERIES.search(text) for text in (page.lowered, heading.lower()))
 
 
