@@ -445,8 +445,10 @@ def _is_of_project(page: Page) -> bool:
     said = [text_of(e.node) for e in page.every(*_PARTS)]
     title = key(page.title)
     is_in_two = key("".join(said[:1])) != title == key("".join(said[:2]))
-    is_of_one = is_in_two or any(_TO_CITE.fullmatch(text) for text in said)
-    if is_of_one and (_has_buttons(page, "a") or _has_buttons(page, *_PARTS)):
+    is_cited = sum(_TO_CITE.fullmatch(text) is not None for text in said) == 1
+    if (is_in_two or is_cited) and (_has_buttons(page, "a") or _has_buttons(page, *_PARTS)):
+        return True
+    if is_cited and _has_buttons(page, "a", alone=True):
         return True
     titles = [*said[:2], page.title]
     has_title = any(len(text.split()) >= MIN_TITLE_WORDS for text in titles)
@@ -459,9 +461,10 @@ def _is_of_project(page: Page) -> bool:
     return has_title and not words.untold(heading) and _has_buttons(page, *_PARTS)
 
 
-def _has_buttons(page: Page, *tags: str) -> bool:
+def _has_buttons(page: Page, *tags: str, alone: bool = False) -> bool:
     """Return whether *page* has the buttons of one paper: *Paper* or *PDF*, and its *Code*,
     *Video* or *Slides*, each once; a list of papers or of a person's works repeats them.
+    *alone*: nothing but the paper's.
     """
     papers: dict[str, str] = {}
     others = Counter[str]()
@@ -476,6 +479,8 @@ def _has_buttons(page: Page, *tags: str) -> bool:
             href = element.get("href")
             if papers.setdefault(text, href) != href:
                 return False
+    if alone:
+        return len(papers) == 1 and not others
     return bool(papers) and max(others.values(), default=MAX_SAID + 1) <= MAX_SAID
 
 

@@ -112,6 +112,11 @@ _AUTHORS = re.compile(
     r" [^\W\d_a-zà-ÿа-я][\w.'’-]* (?:\w\. )?[^\W\d_a-zà-ÿа-я][\w'’-]+|(?:저자|著者|作者) ?[:：]"
     r"|(?:نویسنده|المؤلف) ?:"
 )
+_NAME = r"[^\W\d_a-zà-ÿа-я][\w.'’-]*(?: [^\W\d_a-zà-ÿа-я][\w.'’-]*){1,2}"
+_PERSONS = re.compile(  # with the signs of their institutions
+    rf"\W{{0,3}}{_NAME}[\d*†‡∗]{{0,4}}"
+    rf"(?: ?,(?: (?:and|und|et|y|e) )? ?| (?:and|&|und|et|y|e) ){_NAME}"
+)
 # A number of a year, as series have: Studie 8/2017, Working Paper 2010:4; no date.
 _OF_SERIES = re.compile(
     r"(?=\d)(?<=[^\W\d_]{4} )(?:\d{1,3}[/:](?:19|20)\d\d|(?:19|20)\d\d[/:]\d{1,3})(?![/\d:])"
@@ -156,15 +161,24 @@ def describes_a_paper(page: Page) -> bool:
     """
     if has_metas(page):
         return True
-    abstract, keywords, identifier, named, authors, numbered = _signs(page.visible, page.lowered)
+    abstract, keywords, identifier, named, _, numbered = _signs(page.visible, page.lowered)
     if abstract or keywords or identifier + named + numbered > 1:
         return True
     heading = next((text_of(e.node) for e in page.every("h1")), page.title)
-    if authors and len(heading.split()) >= MIN_WORDS and heading in page.visible:
-        below = page.visible.partition(heading)[2][:MAX_BYLINE]
-        if _AUTHORS.search(below):
-            return True
+    if _has_a_byline(page):
+        return True
     return any(_IN_SERIES.search(text) for text in (page.lowered, heading.lower()))
+
+
+def _has_a_byline(page: Page) -> bool:
+    """Return whether authors stand under a title: ``by Ada Quill``, or several names."""
+    heads = [*page.elements.get("h1", ())[:2], *page.elements.get("h2", ())[:1]]
+    for title in [text_of(e.node) for e in heads]:
+        if len(title.split()) >= MIN_WORDS:
+            below = page.visible.partition(title)[2]
+            if _AUTHORS.search(below[:MAX_BYLINE]) or _PERSONS.match(below[: 2 * MAX_BYLINE]):
+                return True
+    return False
 
 
 def withholds(page: Page) -> bool:

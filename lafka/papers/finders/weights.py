@@ -424,7 +424,7 @@ LITTLE = frozenset({
     "tryckt", "gedruckt", "gedruckte", "lesen", "lire", "leer", "leggi", "czytaj",
     "publisher", "publishers", "olvasás", "baca", "читать", "прочитать", "διαβάστε",
     "consultar", "consulter",
-    "consulta", "ansehen", "acceder", "accéder", "acessar", "åpne", "åbne",
+    "consulta", "ansehen", "acceder", "accéder", "acessar", "åpne", "åbne", "website", "server",
 })  # fmt: skip
 BUTTON_REST = 2  # words of a topic beside the words against it that a button still has
 NAMES_ANOTHER = -4.0  # a text with a name of its own, on a page that describes no paper
