@@ -63,6 +63,7 @@ _THIS_ONE = frozenset({"own-identifier", "own-address"})
 _LABELS = frozenset({"p", "div", "b", "strong", "span"})
 _BACK = frozenset("←⟵⇐↩⬅◀‹<")  # before a link to where the page hangs
 _DIGITS = re.compile(r"\d+")
+_VERSION = re.compile(r"v\d{1,2}")
 _OF_PAPER = frozenset({"says-version", "says-full-text", "says-cjk-full-text"})
 _PAPERS = _OF_PAPER | {"says-pdf"}
 _RUNNING = (("running-text", weights.RUNNING_TEXT),)
@@ -264,10 +265,12 @@ class Scorer:
     def _named(self, text: str) -> list[Words]:
         """Return what the name of a file says against it, in words that the title has not."""
         name = text.partition("?")[0].rstrip("/").rpartition("/")[2].partition(".pdf")[0]
+        name = name.removesuffix("with-cover").removesuffix("with_cover")  # the whole, and more
         said = [
             w for w in words.split(name.replace("_", " ")) if w not in self._page.identity.words
         ]
-        if len(said) == 1 and said[0] in weights.TOPICS:
+        told = [w for w in said if not _VERSION.fullmatch(w)]
+        if len(told) == 1 and told[0] in weights.TOPICS:
             return []
         found = words.of_text(" ".join(said))
         return [rule for name, rule in found.items() if name in _NAMED_AGAINST]

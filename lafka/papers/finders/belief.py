@@ -64,6 +64,7 @@ _RIVALS = signs.FILE | signs.ASKED
 _PAPERS_BUTTON = frozenset({"says-pdf", "says-full-text"})
 _GIVES = _PAPERS_BUTTON | {"says-download"}
 _SUPPLEMENTARY = signs.SUPPLEMENT | signs.BESIDE
+_MENU_IN_FOOTER = frozenset({"in-footer", "in-navigation"})  # the site's, on each of its pages
 _DIGITS = re.compile(r"\d+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _VERSION = re.compile(r"/v\d{1,3}\.pdf(?:$|\?)", re.IGNORECASE)  # a paper's earlier version
@@ -106,7 +107,8 @@ def features(
         "only": float("only-file" in reasons),
         "neighbour": float(
             not own and "only-file" not in reasons and not signs.NEIGHBOURS.isdisjoint(reasons)
-        ),
+        )
+        * (2.0 if _MENU_IN_FOOTER.issubset(reasons) else 1.0),
         "unowned": float(
             not (is_told and signs.is_own(candidate, kind))
             if kind is not PageKind.PAPER
@@ -156,7 +158,9 @@ def with_features(
 def _is_whole(candidate: Candidate) -> bool:
     """Return whether a file of this paper's says that it is all of it: ``Complete thesis``."""
     reasons = candidate.reasons
-    if _WHOLE.isdisjoint(reasons) or signs.OWN.isdisjoint(reasons):
+    if _WHOLE.isdisjoint(reasons):
+        return False
+    if signs.OWN.isdisjoint(reasons) and not _WHOLE.issubset(reasons):
         return False
     return not signs.FILE.isdisjoint(reasons) and not signs.says_against(reasons)
 

@@ -167,7 +167,7 @@ _BY_ADDRESS = {
     ),
     PageKind.ISSUE: (
         r"/toc/|/issue/(?:view|current|archive)|/volumes?-and-issues|/issues?/\d+/?$"
-        r"|/volumes/\d+/issues/\d+/?$|/current-?issue"
+        r"|/volumes/\d+/issues/\d+/?$|/current-?issue|/vol(?:ume)?[-_]?\d+/?$"
         r"|/(?:19|20)\d\d[-/](?:no|n|i|issue|heft)?-?\d\d?/?$"
         r"|/(?:heft|numero|numer|edicoes|edicao|ausgabe|fascicolo|sayi)[/-]\d[\d-]*/?$"
     ),
@@ -181,7 +181,8 @@ _BY_ADDRESS = {
     ),
     PageKind.HOME: r"/(?:cv|vitae?|lebenslauf|curriculum(?:-?vitae)?)(?:\.\w{3,5})?/?$",
     PageKind.LIST: (
-        r"/(?:publications|papers|preprints|working-?papers|publikationen|research|browse)"
+        r"/(?:publications|papers|preprints|working-?papers|publikationen|publika[ct][ej]e?"
+        r"|publicacion?[es]s|pubblicazioni|research|browse)"
         r"(?:/|\.\w{3,5})?$|/(?:tags?|categor(?:y|ies)|keywords?|publication[-_]types?)/[^/]+/?$"
         r"|[-_/]schedule(?:\.\w{3,5})?/?$"
     ),
@@ -193,6 +194,8 @@ _PAPER_ADDRESS = re.compile(
     r"|handle|eprints?|theses|thesis|publications?|publikationen|arti[ck]uls?|art[ií]culos?|artigos?"
     r"|articol[oie]|artyku[lł]y?|[cč]lanek|clanky|clanak|makale|cikk|art[ií]kkel[i]?|publikac[ej]a?"
     r"|pubblicazion[ei]|publicaciones|publicacoes)/[^/]"
+    r"|/(?:(?:my|phd|ma|msc|master'?s?)[-_]?)?(?:thesis|these|dissertation|tesis|tese)"
+    r"(?:[-_][a-z]{2})?(?:\.\w{3,5}|/)?$"
 )
 _DIGITAL_COMMONS = "viewcontent.cgi?article="
 _HOME = re.compile(
@@ -238,9 +241,10 @@ _ASIDE = re.compile(r"\s*\([^()]*\)")
 _OF_YEAR = re.compile(r"[\s,:–-]+(?:19|20)\d\d$")  # a list's heading names its year
 MAX_HEADING = 7  # words of a heading that names a kind; longer ones are titles
 MAX_TITLES = 4
-_OF_A_SERIES = re.compile(
+_NO_TITLE = re.compile(
     r"^(?:an? |the )?(?:\w+ ){0,3}(?:journal|bulletin|annals|transactions|proceedings)"
-    r" (?:of|on|for|in)\b",
+    r" (?:of|on|for|in)\b"
+    r"|^(?:my )?(?:masters?|bachelors?|ph\.?d|doctoral)(?:['’]s?)? (?:thesis|dissertation)\b",
     re.IGNORECASE,
 )
 MIN_TITLE_WORDS = 4  # of a title that no meta gives: a site's name has fewer
@@ -363,7 +367,7 @@ def titles_of(page: Page, kind: PageKind) -> tuple[str, ...]:
         text[:MAX_TEXT]
         for n, text in enumerate(said)
         if len(text.split()) >= MIN_TITLE_WORDS
-        and not _OF_A_SERIES.search(text)
+        and not _NO_TITLE.search(text)
         and keys[n] != site
         and any(keys[n] in other for m, other in enumerate(keys) if m != n)
     )[:1]

@@ -43,6 +43,8 @@ _WORD = re.compile(
 _TITLES = ("h1", "h2", "h3", "h4", "h5", "h6")
 _GOES_ON = frozenset(":–—")
 _BREAKS = frozenset({"br", "hr"})
+_WHOLE = frozenset({"says-full-text", "names-whole"})
+_CHAPTER = frozenset({"says-chapter", "names-chapter"})
 _SIGNS = frozenset(
     {"ends-in-pdf", "pdf-path", "asks-pdf", "says-pdf", "type-pdf", "class-pdf", "file-path"}
 )
@@ -203,6 +205,10 @@ def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[i
     files = [(c, e) for c, e in unnamed if c.score > 0 and not _SIGNS.isdisjoint(c.reasons)]
     if len(files) < (1 if page.titles else weights.LISTED) or page.meta(*_PAPER_METAS):
         return {}
+    if any(not _WHOLE.isdisjoint(c.reasons) for c, _ in files) and (
+        sum(not _CHAPTER.isdisjoint(c.reasons) for c, _ in files) > 1
+    ):
+        return {}  # a work, whole and by its chapters
     few = len({urls.twin_key(c.url) for c, _ in files}) < weights.LISTED
     rows = [*_rows(files, PAIR if few else weights.LISTED)]
     own = {e.place: c for c, e in _in_own_row(page, rows)}

@@ -425,6 +425,7 @@ LITTLE = frozenset({
     "publisher", "publishers", "olvasás", "baca", "читать", "прочитать", "διαβάστε",
     "consultar", "consulter",
     "consulta", "ansehen", "acceder", "accéder", "acessar", "åpne", "åbne", "website", "server",
+    "中文", "繁體中文", "繁体中文", "簡體中文", "简体中文", "英文", "英語", "日本語", "한국어",
 })  # fmt: skip
 BUTTON_REST = 2  # words of a topic beside the words against it that a button still has
 NAMES_ANOTHER = -4.0  # a text with a name of its own, on a page that describes no paper
@@ -554,7 +555,7 @@ HREF = Patterns(
             "posud", "propositions", "stelling", "approval", "turnitin", "similarity", "plagi",
         ),
         pattern=re.compile(
-            r"/preview|(?<![a-z])cover[_.-]|[/_-]cover|frontmatter|front-matter|/toc[_./-]|_toc|thumbnail|thumb"
+            r"/preview|(?<!with.)(?<![a-z])cover[_.-]|(?<!with)[/_-]cover|frontmatter|front-matter|/toc[_./-]|_toc|thumbnail|thumb"
             r"|/figures?/|downloadtable|downloadfigure|/fig\d|abstract\.pdf|_abs(?:tract)?\.pdf|/abstract"
             r"|license\.txt|licen[sc]e|first-?page|contents?\.pdf|/powerpoint|\.ppt|inhalt|titelblatt"
             r"|resumo\.pdf|resumen|_sum(?:mary|ario)|errat|corrigend|/table/"
@@ -792,7 +793,8 @@ HEADINGS: tuple[Words, ...] = (
             "volledige tekst", "pełny tekst", "plný text", "celý text", "teljes szöveg",
             "text complet", "fulltext i pdf", "koko teksti", "cijeli tekst", "celotno besedilo",
             "πλήρες κείμενο", "повний текст", "teks penuh", "toàn văn", "النص الكامل", "متن کامل",
-            "testo completo", "원문", "전문", "全文", "本文",
+            "testo completo", "원문", "전문", "全文", "本文", "recommended citation",
+            "suggested citation", "how to cite", "cite as", "cite this paper",
         ),
     ),
     Words(

@@ -215,6 +215,7 @@ def test_a_paper_on_such_things_is_none_of_them():
         (f"{TITLE} | Slow valleys and their ice", ("Slow valleys and their ice",), (), (TITLE,)),
         ("A Journal on Ice and Vellum", ("A Journal on Ice and Vellum",), (), ()),
         ("index - A. Quill", ("A. Quill", TITLE), (), (TITLE,)),
+        ("Master Thesis on Slow Ice", ("Master Thesis on Slow Ice",), (), ()),
     ],
 )
 def test_what_a_page_calls_its_paper_surely_and_perhaps(title, headings, titles, perhaps):
