@@ -136,6 +136,8 @@ _BY_HEADING = {
 _OF_A_VOLUME = re.compile(r"^(?:book of abstracts|abstract book|proceedings of)\b", re.IGNORECASE)
 _OF_AN_HOUR = re.compile(
     r"^(?:(?:invited|keynote|plenary|guest) )?(?:lecture|talk) ?:"
+    r"|^(?:the )?\d+(?:st|nd|rd|th) (?:\w+ ){0,3}"
+    r"(?:conference|workshop|symposium|congress|meeting)\b"
     r"|^(?:lecture|lesson|week|vorlesung|lezione|cours|clase|(?:pré-)?aula|лекция) \d"
     r"|^(?:math|econ|phys|chem|biol?|stat|csc?e?|eecs|hist|phil|poli?|psych?|soc|ling)s?"
     r"[ -]?\d{3,5}[a-z]?\b",
@@ -188,6 +190,11 @@ _BY_ADDRESS = {
     ),
 }
 _TALK = re.compile(r"/(?:talk|event|seminar|keynote|vortrag|vortraege|presentation)s?/[^/]+/?$")
+# A generator's pages of all that a site has of one sort, whatever they tell of each.
+_SECTION = re.compile(
+    r"/(?:tags?|categor(?:y|ies)|publication[-_]types?)/[^/]+/(?:page/\d+/?)?$"
+    r"|/(?:publication|preprint|talk|event|project|post)s?/(?:page/\d+/?)?$"
+)
 _ADDRESSES = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_ADDRESS.items())
 _PAPER_ADDRESS = re.compile(
     r"/(?:wps?|dps?|w?papers?|(?:working|discussion|research)-?papers?|articles?|artikel|abs|doi"
@@ -438,7 +445,9 @@ def _begun(heading: str, address: str) -> PageKind | None:
     """Return the kind that a heading begins with; or a talk, whose abstract is no paper's."""
     if _OF_AN_HOUR.search(heading) or _TALK.search(address):
         return PageKind.POST
-    return PageKind.ISSUE if _OF_A_VOLUME.search(heading) else None
+    if _OF_A_VOLUME.search(heading):
+        return PageKind.ISSUE
+    return PageKind.LIST if _SECTION.search(address) else None
 
 
 def _is_of_project(page: Page) -> bool:

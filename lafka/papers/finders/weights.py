@@ -332,6 +332,7 @@ TEXT: tuple[Words, ...] = (
             "biography", "short bio", "teaching", "lecture notes", "recommend", "preisliste",
             "lecture", "lectures", "lecture slides", "exam", "exams", "old exam", "problem set",
             "exercises", "exercise sheet", "questions", "solutions", "assignment", "assignments",
+            "practice paper", "past paper", "past papers", "exam paper", "question paper",
             "worksheet", "quiz", "midterm", "aufgaben", "lösungen", "klausur", "exercices",
             "ejercicios", "esercizi", "exercícios", "homework", "handout",
             "publication list", "list of publications", "publications list",
@@ -375,6 +376,7 @@ TEXT: tuple[Words, ...] = (
             "petunjuk", "راهنما", "دليل", "charte", "conditions générales", "conditions de vente",
             "cgv", "agb", "setup", "installation", "매뉴얼", "안내", "uitnodiging", "einladung",
             "invito", "invitación", "convite", "zaproszenie", "pozvánka", "inbjudan", "davetiye",
+            "plaquette", "attestation",
             "záznam", "záznam o průběhu", "průběh obhajoby", "průběhu obhajoby", "protokol",
             "protokół", "протокол", "πρακτικό", "praktiko", "intihal raporu", "plagiarism report",
             "similarity report", "turnitin", "approval form", "approval sheet", "approval page",
@@ -553,6 +555,7 @@ HREF = Patterns(
             "declara", "agreement", "erklaerung", "pengesahan", "pernyataan", "daftar",
             "tiivistelm", "lehdist", "pressrelease", "press_", "press-", "fassung", "tafelband",
             "posud", "propositions", "stelling", "approval", "turnitin", "similarity", "plagi",
+            "call.pdf", "cfp.pdf",
         ),
         pattern=re.compile(
             r"/preview|(?<!with.)(?<![a-z])cover[_.-]|(?<!with)[/_-]cover|frontmatter|front-matter|/toc[_./-]|_toc|thumbnail|thumb"
@@ -564,7 +567,7 @@ HREF = Patterns(
             r"|autoriza[cç][^/]*$|declara[ct][^/]*$|agreement[^/]*$|erklaerung[^/]*$"
             r"|(?:pengesahan|pernyataan|daftar_?(?:isi|pustaka)|tiivistelm|lehdist[oö]tiedot|tafelband"
             r"|(?:zusammen|kurz)fassung|posud[eo]k|stellingen|(?:approval|similarity)_?(?:form|sheet|page|report)"
-            r"|turnitin|plagi[a-z]*[_-](?:check|report))[^/]*$|(?:press[_-]?release|propositions)[\d_-]*\.pdf$"
+            r"|\d\d[-_]?(?:call|cfp)\.pdf$|turnitin|plagi[a-z]*[_-](?:check|report))[^/]*$|(?:press[_-]?release|propositions)[\d_-]*\.pdf$"
         ),
     ),
     Pattern(
@@ -593,7 +596,7 @@ HREF = Patterns(
         why="the curriculum vitae of who wrote it",
         stems=("cv", "vita", "lebenslauf", "resume"),
         pattern=re.compile(
-            r"(?:(?:^|[^a-z])(?:cv|vitae?|lebenslauf|resume|curriculum-?vitae)"
+            r"(?:(?:^|[^a-z])(?:cv(?:eng?|fr|de|es|it|pt)?|vitae?|lebenslauf|resume|curriculum-?vitae)"
             r"|[a-z]{4}(?:cv|resume))"
             r"(?=[^a-z]|$)[^/]{0,40}$"
         ),
