@@ -67,7 +67,8 @@ _BY_HEADING = {
     PageKind.SUBMISSION: (
         r"^submissions?$|submi(?:t|ssion) (?:a|an|your|guidelines|of|process|instructions)\b"
         r"|for authors|author(?:s'|'s|s)? (?:guide|instruction|information)|^guide(?:lines)? for"
-        r"|^call for papers|autorenrichtlinien|instructions aux auteurs|instrucciones para"
+        r"|^call for (?:papers|posters|proposals|participation|sponsors)|\bsponsorship\b"
+        r"|autorenrichtlinien|instructions aux auteurs|instrucciones para"
         r"|directrices para|^hinweise für|^normas (?:para|de)|norme per|для авторов|نویسندگان"
         r"|投稿規定|^(?:house )?style(?: guide| sheet)?$|^cookies?(?: policy)?$"
         r"|^privacy(?: policy| notice| statement)?$|^terms (?:of|and) \w+$|^datenschutz\w*$"
@@ -129,9 +130,13 @@ _BY_HEADING = {
         r"|^(?:avis de )?soutenance\b|\b(?:thesis|phd|dissertation) defen[cs]e\b"
         r"|^(?:lectura|defensa) de (?:la )?tesis|^defesa de (?:tese|dissertação)|^disputation\b"
         r"|^discussione (?:della )?tesi|^obrona\b|^защита "
+        r"|\b(?:practice|past|exam) papers?$"
         r"|^best (?:paper|thesis|dissertation) (?:prize|award)|\b(?:prize|award)s?(?: winners?)?$"
     ),
 }
+_OF_POSTS = re.compile(
+    r"^posts? (?:tagged|filed|by|in)\b|\b(?:news|blog) archives?\b", re.IGNORECASE
+)
 # At the head of a volume, and of what a course or a conference says of one hour, however long.
 _OF_A_VOLUME = re.compile(r"^(?:book of abstracts|abstract book|proceedings of)\b", re.IGNORECASE)
 _OF_AN_HOUR = re.compile(
@@ -165,7 +170,7 @@ _BY_ADDRESS = {
     ),
     PageKind.SUBMISSION: (
         r"/about/submissions|/submissions?/?$|/(?:for-)?authors?/?(?:guidelines)?/?$"
-        r"|/author-?(?:guidelines|instructions)|/submit|/(?:cfp|call-?for-?papers)(?:[./]|$)"
+        r"|/author-?(?:guidelines|instructions)|/submit|/(?:cfp|call-?for-?(?:papers|\w+s))(?:[./]|$)"
     ),
     PageKind.ISSUE: (
         r"/toc/|/issue/(?:view|current|archive)|/volumes?-and-issues|/issues?/\d+/?$"
@@ -181,12 +186,14 @@ _BY_ADDRESS = {
         r"|aktualno[sś]ci|haber(?:ler)?|duyuru(?:lar)?|berita|news-?room|novosti|cursos?|corsi|cours|ders(?:ler)?"
         r"|videos?|podcasts?|prizes?|awards?|prensa|imprensa|sala-?(?:de-?)?prensa|stampa|comunicados?|notas)/"
     ),
-    PageKind.HOME: r"/(?:cv|vitae?|lebenslauf|curriculum(?:-?vitae)?)(?:\.\w{3,5})?/?$",
+    PageKind.HOME: (
+        r"/(?:cv|vitae?|lebenslauf|curriculum(?:-?vitae)?)(?:\.\w{3,5}|/[^/]+\.\w{3,5})?/?$"
+    ),
     PageKind.LIST: (
         r"/(?:publications|papers|preprints|working-?papers|publikationen|publika[ct][ej]e?"
         r"|publicacion?[es]s|pubblicazioni|research|browse)"
         r"(?:/|\.\w{3,5})?$|/(?:tags?|categor(?:y|ies)|keywords?|publication[-_]types?)/[^/]+/?$"
-        r"|[-_/]schedule(?:\.\w{3,5})?/?$"
+        r"|[-_/](?:schedule|daily-?program(?:me)?)(?:\.\w{3,5})?/?$"
     ),
 }
 _TALK = re.compile(r"/(?:talk|event|seminar|keynote|vortrag|vortraege|presentation)s?/[^/]+/?$")
@@ -447,7 +454,8 @@ def _begun(heading: str, address: str) -> PageKind | None:
         return PageKind.POST
     if _OF_A_VOLUME.search(heading):
         return PageKind.ISSUE
-    return PageKind.LIST if _SECTION.search(address) else None
+    is_section = _SECTION.search(address) or _OF_POSTS.search(heading)
+    return PageKind.LIST if is_section else None
 
 
 def _is_of_project(page: Page) -> bool:

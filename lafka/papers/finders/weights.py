@@ -136,6 +136,7 @@ TEXT: tuple[Words, ...] = (
             "accepted manuscript", "author manuscript", "accepted version", "published version",
             "submitted version", "postprint", "post print", "preprint", "final version", "arxiv",
             "working paper", "wp", "discussion paper", "main article", "main text", "manuscript",
+            "ungated", "ungated version", "ungated copy",
             "article", "paper", "thesis", "dissertation", "artigo", "artículo",
             "статья", "статті", "makale", "artikel", "tese", "tesis", "thèse",
             "working papers", "discussion papers", "staff report", "staff reports",
@@ -376,7 +377,7 @@ TEXT: tuple[Words, ...] = (
             "petunjuk", "راهنما", "دليل", "charte", "conditions générales", "conditions de vente",
             "cgv", "agb", "setup", "installation", "매뉴얼", "안내", "uitnodiging", "einladung",
             "invito", "invitación", "convite", "zaproszenie", "pozvánka", "inbjudan", "davetiye",
-            "plaquette", "attestation",
+            "plaquette", "attestation", "sponsorship", "stipend", "stipends",
             "záznam", "záznam o průběhu", "průběh obhajoby", "průběhu obhajoby", "protokol",
             "protokół", "протокол", "πρακτικό", "praktiko", "intihal raporu", "plagiarism report",
             "similarity report", "turnitin", "approval form", "approval sheet", "approval page",
@@ -564,6 +565,7 @@ HREF = Patterns(
             r"|resumo\.pdf|resumen|_sum(?:mary|ario)|errat|corrigend|/table/"
             r"|(?:full|whole|complete)(?:[-_+ ]|%20)*issue|issue-?full"
             r"|(?:20\d\d|conference|workshop|symposium|final|detailed)[-_ ]?program(?:me)?\.pdf$"
+            r"|/(?:daily-?)?program(?:me)?(?:[-_]?[a-z]{0,8}20\d\d)?\.pdf$"
             r"|autoriza[cç][^/]*$|declara[ct][^/]*$|agreement[^/]*$|erklaerung[^/]*$"
             r"|(?:pengesahan|pernyataan|daftar_?(?:isi|pustaka)|tiivistelm|lehdist[oö]tiedot|tafelband"
             r"|(?:zusammen|kurz)fassung|posud[eo]k|stellingen|(?:approval|similarity)_?(?:form|sheet|page|report)"
