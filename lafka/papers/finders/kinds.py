@@ -91,7 +91,8 @@ _BY_HEADING = {
         r"|^(?:evaluadores|avaliadores|pareceristas|eq?uipe? editorial)"
         r"|^about (?:the|this|our) .*\b(?:series|journal|archive)$"
         r"|^annual (?:general meeting|report)|^(?:activity report|newsletter|by-?laws|tenders?)\b"
-        r"|^(?:constitution|statutes?|bulletin) (?:of|no|\d)|\bbulletin (?:no\.? ?)?\d+$"
+        r"|^(?:constitution|statutes?|bulletin) (?:of|no|\d)|\b(?:charter|statutes|by-?laws)$"
+        r"|\bbulletin (?:no\.? ?)?\d+$"
         r"|^(?:rapport (?:annuel|d.activité)|jahresbericht|geschäftsbericht|satzung|statuten?\b"
         r"|informe anual|memoria anual|relatório (?:anual|e contas)|relazione annuale"
         r"|годовой отч[её]т|устав)"
@@ -196,7 +197,7 @@ _BY_ADDRESS = {
         r"|[-_/](?:schedule|daily-?program(?:me)?)(?:\.\w{3,5})?/?$"
     ),
 }
-_TALK = re.compile(r"/(?:talk|event|seminar|keynote|vortrag|vortraege|presentation)s?/[^/]+/?$")
+_TALK = re.compile(r"/(?:talk|event|seminar|keynote|vortrag|vortraege)s?/[^/]+/?$")
 # A generator's pages of all that a site has of one sort, whatever they tell of each.
 _SECTION = re.compile(
     r"/(?:tags?|categor(?:y|ies)|publication[-_]types?)/[^/]+/(?:page/\d+/?)?$"
