@@ -67,7 +67,8 @@ _BY_HEADING = {
     PageKind.SUBMISSION: (
         r"^submissions?$|submi(?:t|ssion) (?:a|an|your|guidelines|of|process|instructions)\b"
         r"|for authors|author(?:s'|'s|s)? (?:guide|instruction|information)|^guide(?:lines)? for"
-        r"|^call for (?:papers|posters|proposals|participation|sponsors)|\bsponsorship\b"
+        r"|^call for (?:papers|posters|proposals|participation|sponsors)"
+        r"|^(?:\w+ ){0,3}sponsorship(?: opportunities)?$"
         r"|autorenrichtlinien|instructions aux auteurs|instrucciones para"
         r"|directrices para|^hinweise für|^normas (?:para|de)|norme per|для авторов|نویسندگان"
         r"|投稿規定|^(?:house )?style(?: guide| sheet)?$|^cookies?(?: policy)?$"
@@ -91,7 +92,7 @@ _BY_HEADING = {
         r"|^(?:evaluadores|avaliadores|pareceristas|eq?uipe? editorial)"
         r"|^about (?:the|this|our) .*\b(?:series|journal|archive)$"
         r"|^annual (?:general meeting|report)|^(?:activity report|newsletter|by-?laws|tenders?)\b"
-        r"|^(?:constitution|statutes?|bulletin) (?:of|no|\d)|\b(?:charter|statutes|by-?laws)$"
+        r"|^(?:constitution|statutes?|bulletin) (?:of|no|\d)|^(?:\w+ ){0,2}(?:charter|statutes)$"
         r"|\bbulletin (?:no\.? ?)?\d+$"
         r"|^(?:rapport (?:annuel|d.activité)|jahresbericht|geschäftsbericht|satzung|statuten?\b"
         r"|informe anual|memoria anual|relatório (?:anual|e contas)|relazione annuale"
@@ -171,7 +172,7 @@ _BY_ADDRESS = {
     ),
     PageKind.SUBMISSION: (
         r"/about/submissions|/submissions?/?$|/(?:for-)?authors?/?(?:guidelines)?/?$"
-        r"|/author-?(?:guidelines|instructions)|/submit|/(?:cfp|call-?for-?(?:papers|\w+s))(?:[./]|$)"
+        r"|/author-?(?:guidelines|instructions)|/submit|/(?:cfp|call-?for-?\w+s)(?:[./]|$)"
     ),
     PageKind.ISSUE: (
         r"/toc/|/issue/(?:view|current|archive)|/volumes?-and-issues|/issues?/\d+/?$"
@@ -193,15 +194,15 @@ _BY_ADDRESS = {
     PageKind.LIST: (
         r"/(?:publications|papers|preprints|working-?papers|publikationen|publika[ct][ej]e?"
         r"|publicacion?[es]s|pubblicazioni|research|browse)"
-        r"(?:/|\.\w{3,5})?$|/(?:tags?|categor(?:y|ies)|keywords?|publication[-_]types?)/[^/]+/?$"
+        r"(?:/|\.\w{3,5})?$"
         r"|[-_/](?:schedule|daily-?program(?:me)?)(?:\.\w{3,5})?/?$"
     ),
 }
 _TALK = re.compile(r"/(?:talk|event|seminar|keynote|vortrag|vortraege)s?/[^/]+/?$")
 # A generator's pages of all that a site has of one sort, whatever they tell of each.
 _SECTION = re.compile(
-    r"/(?:tags?|categor(?:y|ies)|publication[-_]types?)/[^/]+/(?:page/\d+/?)?$"
-    r"|/(?:publication|preprint|talk|event|project|post)s?/(?:page/\d+/?)?$"
+    r"/(?:tags?|categor(?:y|ies)|keywords?|publication[-_]types?)/[^/]+/?(?:page/\d+/?)?$"
+    r"|/(?:publication|preprint|talk|event|post)s?/(?:page/\d+/?)?$"
 )
 _ADDRESSES = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_ADDRESS.items())
 _PAPER_ADDRESS = re.compile(

@@ -32,6 +32,7 @@ ONE_OF_MANY = "one-of-many"
 PAIR = 2  # entries of a list whose titles one knows
 MAX_ROW = 400  # characters read of one row
 MAX_DEPTH = 12  # elements around a file that are looked at for the entry it stands in
+MAX_DISPLAYS = 2  # of one whole work, as for screen and print
 MAX_BYLINE = 60  # characters behind a title for the first of its authors
 MAX_SUBJECT = 60  # characters before what is said of a text, for the word of it
 MAX_BEFORE = 6  # blocks before a file that may hold its title
@@ -205,10 +206,8 @@ def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[i
     files = [(c, e) for c, e in unnamed if c.score > 0 and not _SIGNS.isdisjoint(c.reasons)]
     if len(files) < (1 if page.titles else weights.LISTED) or page.meta(*_PAPER_METAS):
         return {}
-    if any(not _WHOLE.isdisjoint(c.reasons) for c, _ in files) and (
-        sum(not _CHAPTER.isdisjoint(c.reasons) for c, _ in files) > 1
-    ):
-        return {}  # a work, whole and by its chapters
+    if _is_one_work([c for c, _ in files]):
+        return {}
     few = len({urls.twin_key(c.url) for c, _ in files}) < weights.LISTED
     rows = [*_rows(files, PAIR if few else weights.LISTED)]
     own = {e.place: c for c, e in _in_own_row(page, rows)}
@@ -222,6 +221,13 @@ def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[i
     beside = {_block(e.node).getparent() for _, e in listed}
     others = [(c, e) for c, e in files if _block(e.node).getparent() in beside] + listed
     return {e.place: _other(c) for c, e in others if e.place not in own} | own
+
+
+def _is_one_work(files: Sequence[Candidate]) -> bool:
+    """Return whether *files* are one work: whole, in a display or two, and by its chapters."""
+    whole = {urls.twin_key(c.url) for c in files if not _WHOLE.isdisjoint(c.reasons)}
+    chapters = sum(not _CHAPTER.isdisjoint(c.reasons) for c in files)
+    return 0 < len(whole) <= MAX_DISPLAYS and chapters > 1
 
 
 def _unnamed(
