@@ -56,6 +56,7 @@ _BLOCKS = frozenset({"tr", "li", "dd", "p", "figure"})
 _OFF_SITE = frozenset({"other-site", "no-href-sign"})
 _GOOD_WORDS = frozenset({"says-pdf", "says-download", "says-full-text", "says-cjk-download"})
 _ASKED = signs.ASKED - {"says-pdf"}
+_GIVEN = frozenset({"says-pdf", "says-full-text", "says-download"})
 _PARTS_IN_PATH = frozenset({"part-path", "supplement-path"})
 _NAMED_AGAINST = frozenset({"says-part", "says-business", "says-preview"})
 _DESCRIBED_AGAINST = ("says-part", "says-supplement")
@@ -77,8 +78,7 @@ def anchors(page: Page) -> Iterator[Candidate]:
     """Every ``<a>`` with an http address, and buttons and options that hold one."""
     scorer = Scorer(page)
     found = [*_links(page, scorer)]
-    preprints = [(c, e) for c, e in found if platforms.PREPRINT in c.url]
-    files = {e.place: made for c, e in preprints if (made := _of_preprint(page, scorer, c, e))}
+    files = {e.place: made for c, e in found if (made := _of_record(page, scorer, c, e))}
     told = [(files.get(e.place, c), e) for c, e in found if c.reasons != _UNSCORED]
     listed = told_apart(page, told)
     for candidate, element in found:
@@ -133,14 +133,20 @@ def _candidate(element: Element, url: str, found_by: str, score: Score) -> Candi
     )
 
 
-def _of_preprint(
+def _of_record(
     page: Page, scorer: Scorer, candidate: Candidate, element: Element
 ) -> Candidate | None:
-    """Return the file of the preprint that a link leads to the page of, judged as if the link
-    led to the file; None of any other link, and on the preprint server itself.
+    """Return the file of the record that a link leads to, judged as if the link led to the file:
+    of a preprint, whatever the link says, and on a platform that is known where it says that it
+    gives a file. None of any other link, and on the preprint server itself.
     """
-    made = platforms.file_of_preprint(candidate.url, page.site)
-    return scorer.candidate(element, made, _BY_PREPRINT) if made else None
+    if platforms.PREPRINT in candidate.url:
+        made = platforms.file_of_preprint(candidate.url, page.site)
+        return scorer.candidate(element, made, _BY_PREPRINT) if made else None
+    if not _OFF_SITE.issubset(candidate.reasons) or _GIVEN.isdisjoint(candidate.reasons):
+        return None
+    name, made = platforms.file_of_record(candidate.url) or ("", "")
+    return scorer.candidate(element, made, f"{REWRITE}{name}") if made else None
 
 
 def _meant(page: Page, href: str, candidate: Candidate) -> Iterator[Candidate]:

@@ -125,6 +125,53 @@ PLATFORMS: tuple[Platform, ...] = (
     ),
 )  # fmt: skip
 
+# Of records that links lead to; the further ones may have no file, and say so in their metas.
+RECORDS: tuple[Platform, ...] = (
+    *PLATFORMS,
+    _row(
+        "hal",
+        r"(?P<rest>[\w.-]*(?:\bhal\.science|archives-ouvertes\.fr|\bhal\.[\w-]+\.\w+)/[a-z]{3,9}-\d{8}(?:v\d+)?)",
+        r"\1\g<rest>/document",
+        "https://theses.hal.science/tel-00000001v1",
+        "https://theses.hal.science/tel-00000001v1/document",
+    ),
+    _row(
+        "acl",
+        r"(?:www\.)?acl(?:web\.org/anthology|anthology\.org)/(?:papers/\w/\w\d\d/)?(?P<id>[A-Z]\d\d-\d{4}|\d{4}\.[\w-]+\.\d+)",
+        r"\1aclanthology.org/\g<id>.pdf",
+        "https://aclweb.org/anthology/papers/P/P00/P00-0001/",
+        "https://aclanthology.org/P00-0001.pdf",
+    ),
+    _row(
+        "cvf",
+        r"(?P<rest>openaccess\.thecvf\.com/(?:content/?)?\w+)/html/(?P<name>[\w/.-]+)\.html",
+        r"\1\g<rest>/papers/\g<name>.pdf",
+        "https://openaccess.thecvf.com/content/CVPR2000/html/a_paper.html",
+        "https://openaccess.thecvf.com/content/CVPR2000/papers/a_paper.pdf",
+    ),
+    _row(
+        "pmlr",
+        r"(?P<rest>proceedings\.mlr\.press/v\d+)/(?P<id>[\w-]+)\.html",
+        r"\1\g<rest>/\g<id>/\g<id>.pdf",
+        "https://proceedings.mlr.press/v0/a00a.html",
+        "https://proceedings.mlr.press/v0/a00a/a00a.pdf",
+    ),
+    _row(
+        "osf",
+        r"(?:www\.)?(?:osf\.io/preprints/\w+|psyarxiv\.com)/(?P<id>[a-z0-9]{5})",
+        r"\1osf.io/\g<id>/download",
+        "https://osf.io/preprints/psyarxiv/a0b1c",
+        "https://osf.io/a0b1c/download",
+    ),
+    _row(
+        "iza",
+        r"(?:www\.)?iza\.org/(?:\w\w/)?publications/dp/(?P<id>\d+)(?:/[\w-]*)?",
+        r"\1docs.iza.org/dp\g<id>.pdf",
+        "https://www.iza.org/publications/dp/1/a-paper",
+        "https://docs.iza.org/dp1.pdf",
+    ),
+)  # fmt: skip
+
 # In the address of a preprint's page, wherever a link to it stands.
 PREPRINT = f"{urls.PREPRINTS}/abs/"
 _PREPRINT = re.compile(r"^(https?://[\w.]{0,20}arxiv\.org)/abs/([\w./-]+)$", re.IGNORECASE)
@@ -138,6 +185,15 @@ def file_of_preprint(url: str, site: str) -> str | None:
     if found is None or site == urls.PREPRINTS:
         return None
     return f"{found[1]}/pdf/{found[2]}"
+
+
+def file_of_record(url: str) -> tuple[str, str] | None:
+    """Return (name of the platform, address of the file) of a page at *url*, if it is known."""
+    for row in RECORDS:
+        found = row.page.fullmatch(url)
+        if found is not None:
+            return row.name, found.expand(row.file)
+    return None
 
 
 def platforms(page: Page) -> Iterator[Candidate]:

@@ -8,7 +8,7 @@ import pytest
 
 from lafka.papers.finders import Page, find, sure, urls, weights, words
 from lafka.papers.finders.identity import identify
-from lafka.papers.finders.platforms import PLATFORMS
+from lafka.papers.finders.platforms import PLATFORMS, RECORDS
 from lafka.papers.finders.rewrites import REWRITES
 from lafka.papers.finders.rules import in_lower_case
 
@@ -36,6 +36,25 @@ def test_a_platform_is_guessed_from_its_example(row):
     (candidate,) = find(Page(seen, b"<p>no links</p>"))
     assert (candidate.url, candidate.found_by) == (made, f"platform:{row.name}")
     assert candidate.promising
+
+
+def paper_with(href, text):
+    title = "Slow ice in the valleys"
+    body = f'<title>{title}</title><h1>{title}</h1>Abstract. Ice. <a href="{href}">{text}</a>'
+    return Page("https://ada-quill.example/publication/ice/", body.encode())
+
+
+@pytest.mark.parametrize("row", list(RECORDS), ids=lambda p: p.name)
+def test_a_button_that_leads_to_a_record_gives_the_records_file(row):
+    seen, made = row.example
+    best = find(paper_with(seen, "PDF"))[0]
+    assert (best.url, best.label, best.promising) == (made, "fut", True)
+
+
+@pytest.mark.parametrize("row", [r for r in RECORDS if r.name != "arxiv"], ids=lambda p: p.name)
+def test_a_link_that_gives_no_file_leads_to_the_record_alone(row):
+    seen, made = row.example
+    assert made not in [c.url for c in find(paper_with(seen, "Ann Inkwell"))]
 
 
 def test_a_platform_is_not_asked_where_the_page_says_better():
