@@ -207,7 +207,8 @@ TEXT: tuple[Words, ...] = (
             "supporting material", "additional file", "additional files", "appendix", "appendices",
             "online appendix", "data set", "dataset", "datasets", "data supplement",
             "media component", "multimedia component", "slides", "presentation slides", "poster",
-            "video", "replication", "supplément", "annexe", "annexes", "anhang", "apéndice",
+            "video", "videos", "demo", "demos",
+            "replication", "supplément", "annexe", "annexes", "anhang", "apéndice",
             "apêndice", "anexo", "appendice", "приложение", "дополнительные материалы", "додатки",
             "ek dosya", "ekler", "załącznik", "peer review file", "referee report",
             "referee reports", "reviewer report", "review report", "documentation",
@@ -399,6 +400,7 @@ TEXT: tuple[Words, ...] = (
 TOPICS = frozenset({
     "policy", "policies", "price", "pricing", "buy", "rent", "order", "terms", "conditions",
     "statement", "register", "account", "shop", "purchase", "rights", "form", "forms", "agenda",
+    "videos", "demo", "demos",
     "code", "table", "tables", "figure", "word", "share", "statistics", "reference", "references",
     "video", "data", "dataset", "datasets", "help", "contact", "about", "ethics", "calendar",
     "agreement", "audio", "export", "citation", "citations", "copyright", "licensing", "license",
