@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import until
+
 HOW = "apt install chromium brings one"
 
 
@@ -54,4 +56,5 @@ def browsing() -> Iterator[Any]:
 def goto_styled(page: Any, url: str) -> None:
     """Go to a page of ours, until its style holds: without it widths and contrasts are others."""
     page.goto(url, wait_until="domcontentloaded")
-    page.wait_for_function("() => document.querySelector('link[rel=stylesheet]').sheet")
+    # Asked from here: without JavaScript no callback in the page would ask a second time.
+    until(lambda: page.evaluate("() => !!document.querySelector('link[rel=stylesheet]').sheet"))
