@@ -56,7 +56,6 @@ _BLOCKS = frozenset({"tr", "li", "dd", "p", "figure"})
 _OFF_SITE = frozenset({"other-site", "no-href-sign"})
 _GOOD_WORDS = frozenset({"says-pdf", "says-download", "says-full-text", "says-cjk-download"})
 _ASKED = signs.ASKED - {"says-pdf"}
-_GIVEN = frozenset({"says-pdf", "says-full-text", "says-download"})
 _PARTS_IN_PATH = frozenset({"part-path", "supplement-path"})
 _NAMED_AGAINST = frozenset({"says-part", "says-business", "says-preview"})
 _DESCRIBED_AGAINST = ("says-part", "says-supplement")
@@ -143,7 +142,7 @@ def _of_record(
     if platforms.PREPRINT in candidate.url:
         made = platforms.file_of_preprint(candidate.url, page.site)
         return scorer.candidate(element, made, _BY_PREPRINT) if made else None
-    if not _OFF_SITE.issubset(candidate.reasons) or _GIVEN.isdisjoint(candidate.reasons):
+    if not _OFF_SITE.issubset(candidate.reasons) or signs.GIVES.isdisjoint(candidate.reasons):
         return None
     name, made = platforms.file_of_record(candidate.url) or ("", "")
     return scorer.candidate(element, made, f"{REWRITE}{name}") if made else None

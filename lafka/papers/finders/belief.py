@@ -56,13 +56,10 @@ _PLACED = {
 }
 _PLACES = frozenset(_PLACED)
 _NAMED = frozenset(weights.NAMED_COST)
-_WHOLE = frozenset({"says-full-text", "names-whole"})
-_CHAPTER = frozenset({"says-chapter", "names-chapter"})
 _ELSEWHERE = frozenset({"other-site", "ends-in-pdf"})
 _PDF_ELSEWHERE = frozenset({"other-site", "no-href-sign", "says-pdf"})
 _RIVALS = signs.FILE | signs.ASKED
 _PAPERS_BUTTON = frozenset({"says-pdf", "says-full-text"})
-_GIVES = _PAPERS_BUTTON | {"says-download"}
 _SUPPLEMENTARY = signs.SUPPLEMENT | signs.BESIDE
 _MENU_IN_FOOTER = frozenset({"in-footer", "in-navigation"})  # the site's, on each of its pages
 _DIGITS = re.compile(r"\d+")
@@ -149,7 +146,7 @@ def with_features(
                 second if c is first else best,
                 kind,
                 is_told=c.reasons not in alike,
-                is_part=whole and not _CHAPTER.isdisjoint(c.reasons),
+                is_part=whole and not signs.CHAPTER.isdisjoint(c.reasons),
             )
         weighed.append((c, values))
     return weighed
@@ -158,9 +155,8 @@ def with_features(
 def _is_whole(candidate: Candidate) -> bool:
     """Return whether a file of this paper's says that it is all of it: ``Complete thesis``."""
     reasons = candidate.reasons
-    if _WHOLE.isdisjoint(reasons):
-        return False
-    if signs.OWN.isdisjoint(reasons) and not _WHOLE.issubset(reasons):
+    is_sure = signs.WHOLE_WORK.issubset(reasons) or not signs.OWN.isdisjoint(reasons)
+    if signs.WHOLE_WORK.isdisjoint(reasons) or not is_sure:
         return False
     return not signs.FILE.isdisjoint(reasons) and not signs.says_against(reasons)
 
@@ -294,7 +290,7 @@ def _is_file(candidate: Candidate) -> bool:
 def _is_button(candidate: Candidate) -> bool:
     """Return whether a link only says that it gives a file: its address shows nothing."""
     reasons = candidate.reasons
-    asked = candidate.score > 0 and not _GIVES.isdisjoint(reasons)
+    asked = candidate.score > 0 and not signs.GIVES.isdisjoint(reasons)
     against = not signs.NO_FILE.isdisjoint(reasons) or signs.says_against(reasons)
     return asked and "no-href-sign" in reasons and not against
 

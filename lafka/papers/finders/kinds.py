@@ -139,7 +139,8 @@ _BY_HEADING = {
 _OF_POSTS = re.compile(
     r"^posts? (?:tagged|filed|by|in)\b|\b(?:news|blog) archives?\b", re.IGNORECASE
 )
-# At the head of a volume, and of what a course or a conference says of one hour, however long.
+# At the head of a volume, and of what a course says of one hour or a conference of itself,
+# however long it is.
 _OF_A_VOLUME = re.compile(r"^(?:book of abstracts|abstract book|proceedings of)\b", re.IGNORECASE)
 _OF_AN_HOUR = re.compile(
     r"^(?:(?:invited|keynote|plenary|guest) )?(?:lecture|talk) ?:"
@@ -469,9 +470,9 @@ def _is_of_project(page: Page) -> bool:
     title = key(page.title)
     is_in_two = key("".join(said[:1])) != title == key("".join(said[:2]))
     is_cited = sum(_TO_CITE.fullmatch(text) is not None for text in said) == 1
-    if (is_in_two or is_cited) and (_has_buttons(page, "a") or _has_buttons(page, *_PARTS)):
-        return True
-    if is_cited and _has_buttons(page, "a", alone=True):
+    if (is_in_two or is_cited) and (
+        _has_buttons(page, "a", alone=is_cited) or _has_buttons(page, *_PARTS)
+    ):
         return True
     titles = [*said[:2], page.title]
     has_title = any(len(text.split()) >= MIN_TITLE_WORDS for text in titles)
@@ -487,7 +488,7 @@ def _is_of_project(page: Page) -> bool:
 def _has_buttons(page: Page, *tags: str, alone: bool = False) -> bool:
     """Return whether *page* has the buttons of one paper: *Paper* or *PDF*, and its *Code*,
     *Video* or *Slides*, each once; a list of papers or of a person's works repeats them.
-    *alone*: nothing but the paper's.
+    *alone*: one button of the paper is enough where there is no other.
     """
     papers: dict[str, str] = {}
     others = Counter[str]()
@@ -502,9 +503,9 @@ def _has_buttons(page: Page, *tags: str, alone: bool = False) -> bool:
             href = element.get("href")
             if papers.setdefault(text, href) != href:
                 return False
-    if alone:
-        return len(papers) == 1 and not others
-    return bool(papers) and max(others.values(), default=MAX_SAID + 1) <= MAX_SAID
+    if not others:
+        return alone and len(papers) == 1
+    return bool(papers) and max(others.values()) <= MAX_SAID
 
 
 def _is_of_course(page: Page) -> bool:
@@ -526,8 +527,10 @@ def _has_many_abstracts(page: Page) -> bool:
 def _headings(page: Page, heading: str, kind: PageKind) -> list[str]:
     """The short texts over *page* that may name its *kind*, without the year at their end."""
     texts = [heading]
-    is_title = len(heading.split()) >= MIN_TITLE_WORDS and key(heading) in key(page.title)
-    if kind is PageKind.SUBMISSION or (kind is PageKind.HOME and not is_title):
+    if kind is PageKind.SUBMISSION or (
+        kind is PageKind.HOME
+        and not (len(heading.split()) >= MIN_TITLE_WORDS and key(heading) in key(page.title))
+    ):
         texts += PARTS_OF_TITLE.split(page.title)  # often in a part of the title alone
         texts += [] if page.elements.get("h1") else [text_of(e.node) for e in page.every("h2")][:1]
     texts = [_ASIDE.sub("", text) or text for text in texts]

@@ -44,8 +44,6 @@ _WORD = re.compile(
 _TITLES = ("h1", "h2", "h3", "h4", "h5", "h6")
 _GOES_ON = frozenset(":–—")
 _BREAKS = frozenset({"br", "hr"})
-_WHOLE = frozenset({"says-full-text", "names-whole"})
-_CHAPTER = frozenset({"says-chapter", "names-chapter"})
 _SIGNS = frozenset(
     {"ends-in-pdf", "pdf-path", "asks-pdf", "says-pdf", "type-pdf", "class-pdf", "file-path"}
 )
@@ -167,9 +165,9 @@ def describes_a_paper(page: Page) -> bool:
     abstract, keywords, identifier, named, _, numbered = _signs(page.visible, page.lowered)
     if abstract or keywords or identifier + named + numbered > 1:
         return True
-    heading = next((text_of(e.node) for e in page.every("h1")), page.title)
     if _has_a_byline(page):
         return True
+    heading = next((text_of(e.node) for e in page.every("h1")), page.title)
     return any(_IN_SERIES.search(text) for text in (page.lowered, heading.lower()))
 
 
@@ -225,8 +223,8 @@ def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[i
 
 def _is_one_work(files: Sequence[Candidate]) -> bool:
     """Return whether *files* are one work: whole, in a display or two, and by its chapters."""
-    whole = {urls.twin_key(c.url) for c in files if not _WHOLE.isdisjoint(c.reasons)}
-    chapters = sum(not _CHAPTER.isdisjoint(c.reasons) for c in files)
+    whole = {urls.twin_key(c.url) for c in files if not signs.WHOLE_WORK.isdisjoint(c.reasons)}
+    chapters = sum(not signs.CHAPTER.isdisjoint(c.reasons) for c in files)
     return 0 < len(whole) <= MAX_DISPLAYS and chapters > 1
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lafka.papers.candidates import PLATFORM, Candidate
@@ -189,24 +189,25 @@ def file_of_preprint(url: str, site: str) -> str | None:
 
 def file_of_record(url: str) -> tuple[str, str] | None:
     """Return (name of the platform, address of the file) of a page at *url*, if it is known."""
-    for row in RECORDS:
+    return next(_files(RECORDS, url), None)
+
+
+def _files(rows: Sequence[Platform], url: str) -> Iterator[tuple[str, str]]:
+    """Yield the name of each of *rows* that *url* fits, and what it becomes."""
+    for row in rows:
         found = row.page.fullmatch(url)
         if found is not None:
-            return row.name, found.expand(row.file)
-    return None
+            yield row.name, found.expand(row.file)
 
 
 def platforms(page: Page) -> Iterator[Candidate]:
     """Yield what the page's own address becomes on a platform that is known."""
-    for row in PLATFORMS:
-        found = row.page.fullmatch(page.url)
-        if found is None:
-            continue
-        url = urls.absolute(found.expand(row.file), page.url)
+    for name, made in _files(PLATFORMS, page.url):
+        url = urls.absolute(made, page.url)
         if url and not urls.same_page(url, page.url):
             yield Candidate(
                 url=url,
-                found_by=f"{PLATFORM}{row.name}",
+                found_by=f"{PLATFORM}{name}",
                 score=weights.PLATFORM,
                 place=-1,
                 reasons=("platform",),

@@ -18,6 +18,10 @@ PDF = (FILE - {"file-path", "shared-file"}) | {
 }  # fmt: skip
 ASKED = frozenset({"says-pdf", "says-download", "says-full-text", "says-open-file"})
 """Words of a button that gives a file."""
+GIVES = frozenset({"says-pdf", "says-full-text", "says-download"})
+"""... and those that say so in so many words."""
+WHOLE_WORK = frozenset({"says-full-text", "names-whole"})
+CHAPTER = frozenset({"says-chapter", "names-chapter"})
 TOLD = ASKED | {
     "says-version", "says-number", "says-cjk-full-text", "says-cjk-download", "icon-pdf",
     "class-pdf", "file-name-as-text", "under-files", *TITLED, *OWN,
