@@ -26,8 +26,8 @@ from lafka.errors import BadSuwaf, BadWarc, ShortWarc
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.recovery import recover
 from lafka.papers.walk import Capture
-from lafka.storage.folders import make_folders
-from lafka.storage.locks import vacant
+from lafka.storage.folders import draft_of, make_folders
+from lafka.storage.locks import tried, vacant
 from lafka.urls import LONGEST_URL, check_url
 from lafka.warc.reading.volumes import Volume
 from tests import suites, waiting
@@ -557,11 +557,13 @@ def test_a_vacant_place_is_kept_free_of_writers(store: Store) -> None:
     fut = store.fut(pdf())
     writer = threading.Thread(target=store.append, args=([fut],))
     other = store.root / "other.warc"
+    other.write_bytes(b"")
     with vacant(store.warc()):
         writer.start()
-        other.write_bytes(b"")
+        assert tried(store.warc()) is None
+        assert draft_of(store.warc()).read_bytes() == b""
+        # From here on there is a WARC, which a writer that looks just now may lock and write to.
         os.link(other, store.warc())
-        assert store.warc().read_bytes() == b""
     writer.join()
     assert store.warc().samefile(other)
     assert list(cuts(store.archive).values()) == [pdf()]
