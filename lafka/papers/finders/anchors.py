@@ -105,7 +105,7 @@ def _links(page: Page, scorer: Scorer) -> Iterator[tuple[Candidate, Element]]:
     looked_at = 0
     known: dict[str, str | None] = {"": None}  # menus say the same again
     for count, element in enumerate(page.every("a", "area")):
-        href, found_by = element.get("href"), "anchor"
+        href, found_by = element.node.get("href", ""), "anchor"
         if href not in known:
             known[href] = page.absolute(href)
         url = known[href]
@@ -179,13 +179,13 @@ def _hidden(page: Page, element: Element) -> str | None:
 
 
 def _attributes(page: Page, element: Element) -> str | None:
-    given = element.attributes
-    if not _DATA_SET.isdisjoint(given):
+    node = element.node
+    if not _DATA_SET.isdisjoint(node.keys()):
         for name in _DATA_NAMES:
-            value = given.get(name)
+            value = node.get(name)
             if value and ("/" in value or ".pdf" in value.lower()):
                 return page.absolute(value)
-    code = given.get("onclick")
+    code = node.get("onclick")
     inner = urls.inside_script(code) if code else None
     return page.absolute(inner) if inner else None
 
@@ -233,12 +233,15 @@ class Scorer:
         text, host = urls.path_and_query(url), urls.host(url)
         score, tools = Score(), weights.SEGMENTS
         whose = self._page.identity.judge(text)
+        against = self._against(text, host, whose)
+        if against is not None:
+            score.add(*against)
+            return score
         shared = host in weights.FILE_HOSTS  # whose ?usp=sharing and ?export=download are no tools
         asked = text.replace("export=download", "")  # says of a file what it is, wherever it lies
         tool = not shared and not _TOOLS.isdisjoint(_SEGMENTS.findall(asked))
-        against = self._against(text, host, whose, tool=tool)
-        if against is not None:
-            score.add(*against)
+        if tool and "pdf" not in text:
+            score.add(tools.name, tools.weight)
             return score
         for rule in weights.HREF.fitting(text):
             if rule.name not in _PARTS_IN_PATH or not self._is_in_title(rule, text):
@@ -280,9 +283,7 @@ class Scorer:
         found = words.of_text(" ".join(said))
         return [rule for name, rule in found.items() if name in _NAMED_AGAINST]
 
-    def _against(
-        self, text: str, host: str, whose: tuple[str, ...], *, tool: bool
-    ) -> tuple[str, float] | None:
+    def _against(self, text: str, host: str, whose: tuple[str, ...]) -> tuple[str, float] | None:
         if whose == ("other-identifier",):
             return "other-identifier", weights.OTHER_IDENTIFIER
         if host != self._page.host:
@@ -290,8 +291,6 @@ class Scorer:
                 return "never-host", weights.NEVER_HOST
             if host in urls.RESOLVERS:
                 return "resolver", weights.DOI_RESOLVER
-        if tool and "pdf" not in text:
-            return weights.SEGMENTS.name, weights.SEGMENTS.weight
         return ("home", weights.HOME) if text in _HOMES else None
 
     def _add_text(self, element: Element, score: Score) -> None:
@@ -533,13 +532,18 @@ def _gives_paper(node: etree._Element) -> bool:
     to a file or preprint, another *Code*, *Video* or *Slides*.
     """
     said: set[str] = set()
-    for link in islice(node.iter("a"), MAX_BUTTONS + 1):
-        text, href = text_of(link), link.get("href", "").lower()
+    links = [*islice(node.iter("a"), MAX_BUTTONS + 1)]
+    files = {link for link in links if _is_file(link.get("href", "").lower())}
+    for link in links if files else ():  # most menus lead to no file
+        text = text_of(link)
         if text and len(text) <= MAX_DESCRIPTION and not words.untold(text):
             found = words.of_text(text).keys()
-            is_file = "pdf" in href or platforms.PREPRINT in href
-            said |= found if is_file or "says-supplement" in found else set()
+            said |= found if link in files or "says-supplement" in found else set()
     return not _PAPERS.isdisjoint(said) and "says-supplement" in said
+
+
+def _is_file(href: str) -> bool:
+    return "pdf" in href or platforms.PREPRINT in href
 
 
 def _folder(url: str) -> tuple[str, str, tuple[str, ...]]:

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 
 from lafka.papers.candidates import CITATION_PDF_URL
+from lafka.papers.finders import urls
 from lafka.papers.finders.frames import frames
-from lafka.papers.finders.pages import Page
+from lafka.papers.finders.pages import FEW_LINKS, Page
+from lafka.papers.finders.scripts import leads_to_pdf, led_on
 
 SHORT = 2_500  # visible characters: challenges and login forms say little
-BARE = 800  # ... and some hardly anything
-FEW_LINKS = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,11 +115,6 @@ _VIEWER_SOURCE = (
     "pdfviewerapplication", 'id="viewercontainer"', "pdf.worker", "pdfjs-dist", "/pdf.js/",
     "pdfjsviewer", "pdfjs/web/viewer", "pdfjs.getdocument", "pdfjslib", "web/viewer.js",
 )  # fmt: skip
-_SCRIPT_MAX = 20_000  # characters of a script: one that leads on does little else
-_LOCATION = re.compile(
-    r"""\blocation(?:\.href)?\s{0,9}=\s{0,9}["']([^"'\s]{1,2000})["']"""
-    r"""|\blocation\.(?:replace|assign)\(\s{0,9}["']([^"'\s]{1,2000})["']"""
-)
 _PAPER_METAS = (
     "citation_title", "citation_doi", "citation_author", "citation_authors", "dc.title",
     "dc.creator", "citation_journal_title", "eprints.title", CITATION_PDF_URL,
@@ -138,13 +133,10 @@ def describe(page: Page) -> PageVerdict:
     return _viewer(page, source) or _splap(page)
 
 
-def _led_on(page: Page) -> str:
-    """Return where a script of a page that says next to nothing sends a browser."""
-    for element in page.every("script"):
-        found = _LOCATION.search((element.node.text or "")[:_SCRIPT_MAX])
-        if found and (url := page.absolute((found[1] or found[2]).replace("\\/", "/"))):
-            return url
-    return ""
+def is_one_file(page: Page) -> bool:
+    """Return whether a page says next to nothing, but shows one PDF or has a script lead to it."""
+    shown = {urls.twin_key(c.url) for c in frames(page) if c.score > 0} if page.is_bare else ()
+    return len(shown) == 1 or bool(not shown and leads_to_pdf(page))
 
 
 def _short(page: Page) -> bool:
@@ -153,7 +145,7 @@ def _short(page: Page) -> bool:
 
 def _bare(page: Page) -> bool:
     """Return whether a page says next to nothing and links to no file."""
-    if len(page.visible) >= BARE or not _short(page):
+    if not page.is_bare:
         return False
     hrefs = [e.get("href").lower() for e in page.every("a")]
     return not any(sign in href for href in hrefs for sign in _FILE_SIGNS)
@@ -217,9 +209,8 @@ def _viewer(page: Page, source: str) -> PageVerdict | None:
 
 
 def _splap(page: Page) -> PageVerdict:
-    led_on = _led_on(page) if _bare(page) else ""
-    if led_on:
-        return PageVerdict(kind="splap", reason=f"a script leads on, which is not run: {led_on}")
+    if _bare(page) and (url := led_on(page)):
+        return PageVerdict(kind="splap", reason=f"a script leads on, which is not run: {url}")
     paywall = _PAYWALL.search(page.visible)
     if paywall:
         return PageVerdict(kind="splap", reason=f"abstract only, it seems: {paywall[0]!r}")

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from lafka.papers.candidates import Candidate
 from lafka.papers.finders import signs, urls, words
-from lafka.papers.finders.ends import PageVerdict
+from lafka.papers.finders.ends import PageVerdict, is_one_file
 from lafka.papers.finders.identity import key
 from lafka.papers.finders.lists import ONE_OF_MANY, describes_a_paper, signs_of_a_paper
 from lafka.papers.finders.pages import (
@@ -107,6 +107,7 @@ _BY_HEADING = {
     PageKind.LIST: (
         r"^(?:\w+:? ){0,3}(?:working|discussion|research|occasional|policy|staff|selected) papers"
         r"$|^(?:\w+:? ){0,3}(?:technical|research) reports$|^research$"
+        r"|^(?:\w+ ){0,2}(?:policy|research|issue) (?:briefs|notes)$"
         r"|^(?:\w+ )?(?:program(?:me|a|ma|m)?|программа|プログラム|日程|议程|برنامه)$"
         r"|^(?:diskussions|arbeits)papiere$|^(?:documents|cahiers) de (?:travail|recherche)$"
         r"|^documentos de trabajo$|^textos para discussão$|^temi di discussione$"
@@ -203,7 +204,7 @@ _TALK = re.compile(r"/(?:talk|event|seminar|keynote|vortrag|vortraege)s?/[^/]+/?
 # A generator's pages of all that a site has of one sort, whatever they tell of each.
 _SECTION = re.compile(
     r"/(?:tags?|categor(?:y|ies)|keywords?|publication[-_]types?)/[^/]+/?(?:page/\d+/?)?$"
-    r"|/(?:publication|preprint|talk|event|post)s?/(?:page/\d+/?)?$"
+    r"|/(?:publication|(?<!publication/)preprint|talk|event|post)s?/(?:page/\d+/?)?$"
 )
 _ADDRESSES = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_ADDRESS.items())
 _PAPER_ADDRESS = re.compile(
@@ -309,7 +310,10 @@ def kind_of(
         return PageKind.PAPER
     says_cv = _CV.search(page.lowered) or _CV_IN_CAPITALS.search(page.visible)
     has_cv = says_cv or any("cv-path" in c.reasons for c in candidates)
-    return PageKind.HOME if has_cv else PageKind.UNCLEAR
+    title = without_owner(page.title)
+    if has_cv and not (len(title.split()) >= MIN_TITLE_WORDS and key(title) == key(heading)):
+        return PageKind.HOME
+    return PageKind.PAPER if is_one_file(page) else PageKind.UNCLEAR
 
 
 def _are_alike(candidates: Sequence[Candidate]) -> bool:

@@ -26,6 +26,8 @@ MAX_PIECES = 60  # text nodes read of one element
 MAX_H1 = 3  # headings of the first rank that a page of one paper has
 MAX_TEXT = 300  # characters kept of one element's text
 MAX_BAR = 20  # characters beside a heading in a bar: a sign to fold it, a number
+BARE = 800  # visible characters of a page that says hardly anything
+FEW_LINKS = 30
 MAX_CLIMB = 4  # containers from a heading to what it governs: itself, and three around it
 
 LONG_RUN = 4096  # characters without ">": only there a tag is looked at for its attributes
@@ -268,6 +270,11 @@ class Page:
                 pieces.append(tail)
                 length += len(tail)
         return " ".join(" ".join(pieces).split())[:20_000]
+
+    @cached_property
+    def is_bare(self) -> bool:
+        """True where the page says next to nothing and has few links."""
+        return len(self.visible) < BARE and len(self.elements.get("a", ())) < FEW_LINKS
 
     @cached_property
     def lowered(self) -> str:

@@ -18,7 +18,7 @@ _WARNINGS = frozenset({"says-supplement", "says-business"})
 _NAMES = frozenset({"says-version", "says-full-text", "says-number"})  # what one link says of both
 _UNWARNED = frozenset({"title-as-text", "says-full-text", "own-identifier", "own-row"})
 _PAPER = frozenset({"says-pdf", "says-version"})
-_BAD_PATH = frozenset({"supplement-path", "part-path", "other-type"})
+_BAD_PATH = frozenset({"supplement-path", "part-path", "other-type", "cv-path"})
 
 
 def merged(found: Iterable[Candidate]) -> list[Candidate]:

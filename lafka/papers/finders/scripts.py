@@ -22,12 +22,23 @@ _QUOTED = re.compile(
     re.IGNORECASE,
 )
 _PARTS = re.compile(r'extension"\s*:\s*"[^"]{0,40}pdf', re.IGNORECASE)
+LEADING_MAX = 20_000  # characters of a script: one that leads on does little else
+_LOCATION = re.compile(
+    r"""\blocation(?:\.href)?\s{0,9}=\s{0,9}["']([^"'\s]{1,2000})["']"""
+    r"""|\blocation\.(?:replace|assign)\(\s{0,9}["']([^"'\s]{1,2000})["']"""
+)
+# What bookdown has in the toolbar of a book's pages, where its script makes a button of it.
+_TOOLBAR = re.compile(r""""download"\s*:\s*(\[.{0,2000}?\])\s*,?\s*["}]""", re.DOTALL)
+_IN_TOOLBAR = re.compile(r'"([^"\\]{1,400}\.pdf)"', re.IGNORECASE)
+_OFFERED = frozenset({"script-leads-on", "toolbar-download"})
 _CODE_ENDING = re.compile(r"\.(?:js|css|mjs|map|wasm|html?|svg|png|gif|jpe?g|json)(?:$|\?)")
 
 
 def scripts(page: Page) -> Iterator[Candidate]:
     """PDF paths in scripts; a PDF there that is another paper's is left out."""
     found = 0
+    if led := leads_to_pdf(page):
+        yield _candidate(led, 0, "script-leads-on", is_own=True)
     for element in page.every("script"):
         text = element.node.text
         kind = element.get("type").lower()
@@ -43,13 +54,29 @@ def scripts(page: Page) -> Iterator[Candidate]:
             judged = page.identity.judge(urls.path_and_query(url))
             if "other-identifier" in judged:
                 continue
-            yield Candidate(
-                url=url,
-                found_by="script",
-                score=weights.SCRIPT_PDF if judged else weights.SCRIPT_PDF_UNNAMED,
-                place=element.place,
-                reasons=(reason,),
-            )
+            yield _candidate(url, element.place, reason, is_own=bool(judged))
+
+
+def _candidate(url: str, place: int, reason: str, *, is_own: bool) -> Candidate:
+    score = weights.SCRIPT_PDF if is_own else weights.SCRIPT_PDF_UNNAMED
+    if reason in _OFFERED:
+        score = weights.SCRIPT_OFFERED
+    return Candidate(url=url, found_by="script", score=score, place=place, reasons=(reason,))
+
+
+def led_on(page: Page) -> str:
+    """Return where a script of *page* sends a browser; empty where none does."""
+    for element in page.every("script"):
+        found = _LOCATION.search((element.node.text or "")[:LEADING_MAX])
+        if found and (url := page.absolute((found[1] or found[2]).replace("\\/", "/"))):
+            return url
+    return ""
+
+
+def leads_to_pdf(page: Page) -> str:
+    """Return the PDF that a script of a page that says next to nothing leads on to, or nothing."""
+    url = led_on(page) if page.is_bare else ""
+    return url if urls.path_and_query(url).partition("?")[0].endswith(".pdf") else ""
 
 
 def _addresses(text: str, *, json_first: bool) -> Iterator[tuple[str, str]]:
@@ -58,6 +85,9 @@ def _addresses(text: str, *, json_first: bool) -> Iterator[tuple[str, str]]:
         for node in walk(value):
             if isinstance(node, dict):
                 yield from _assembled(node)
+    for listed in _TOOLBAR.finditer(text) if "gitbook" in text else ():
+        for found in _IN_TOOLBAR.finditer(listed[1]):
+            yield found[1], "toolbar-download"
     for piece in _around_pdf(text):
         for found in _NAMED.finditer(piece):
             yield found[1].replace("\\/", "/"), "script-names-pdf"

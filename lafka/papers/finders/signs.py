@@ -14,7 +14,8 @@ OWNED = OWN | TITLED
 FILE = frozenset({"ends-in-pdf", "pdf-path", "asks-pdf", "file-path", "type-pdf", "shared-file"})
 PDF = (FILE - {"file-path", "shared-file"}) | {
     "says-pdf", "says-pdf-in-title", "class-pdf", "icon-pdf", "near-pdf", "embedded-pdf",
-    "viewer-file", "script-names-pdf", "script-quotes-pdf", "file-name-as-text", "title-as-text",
+    "viewer-file", "script-names-pdf", "script-quotes-pdf", "script-leads-on", "toolbar-download",
+    "file-name-as-text", "title-as-text",
 }  # fmt: skip
 ASKED = frozenset({"says-pdf", "says-download", "says-full-text", "says-open-file"})
 """Words of a button that gives a file."""
@@ -33,7 +34,8 @@ EVIDENCE = OWN | TITLED | {
     "says-full-text-in-title", "says-download-in-title", "says-open-file-in-title",
     "says-version-in-title", "says-cjk-full-text-in-title", "says-cjk-download-in-title",
     "file-name-as-text", "size-in-text", "type-pdf", "class-pdf", "class-download", "icon-pdf",
-    "near-pdf", "near-download", "near-size", "under-files", "chosen-file",
+    "near-pdf", "near-download", "near-size", "under-files", "chosen-file", "script-leads-on",
+    "toolbar-download",
 }  # fmt: skip
 """Without one of these nothing says that a file is the paper, whatever its address looks like."""
 AGAINST = frozenset({
@@ -96,6 +98,8 @@ def is_own(candidate: Candidate, kind: str) -> bool:
         return not (signs - _OF_PLACE).isdisjoint(reasons)
     if kind in ("post", "not clear"):
         signs |= {"says-full-text"} if "other-site" in reasons else _OF_POST
+    if kind == "list":
+        signs -= TITLED
     if kind == "post":
         signs -= {"says-full-text", "says-version"}
     return not signs.isdisjoint(reasons)

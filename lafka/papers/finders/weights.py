@@ -35,6 +35,7 @@ FRAME_PDF = 8.0  # embedded PDF: what the reader sees, sometimes a preview
 FRAME_OTHER = -3.0  # advertisements, trackers, videos; rarely a viewer
 SCRIPT_PDF = 4.5  # a PDF path in a script: of this paper only if its identifier says so
 SCRIPT_PDF_UNNAMED = 0.5  # ... else it may be anything that the page knows of
+SCRIPT_OFFERED = 8.0  # ... but a book's toolbar gives it, or the page leads on to it
 REWRITE = 0.5  # a rewritten address stands just above the viewer it was made from
 PLATFORM = 4.5  # guessed from the page's address: asked where nothing in the page is surer
 SECOND_WITNESS = 1.5  # another finder names the same URL
