@@ -98,6 +98,8 @@ def is_own(candidate: Candidate, kind: str) -> bool:
         return not (signs - _OF_PLACE).isdisjoint(reasons)
     if kind in ("post", "not clear"):
         signs |= {"says-full-text"} if "other-site" in reasons else _OF_POST
+    if kind == "not clear":
+        signs |= {"toolbar-download"}  # of the book that the page belongs to, whatever it is of
     if kind == "list":
         signs -= TITLED
     if kind == "post":

@@ -410,6 +410,20 @@ def test_what_two_links_to_a_file_call_it_counts_for_both():
     assert {"says-version", "says-download"} <= {*found[0].reasons}
 
 
+@pytest.mark.parametrize(
+    ("heading", "files", "kind"),
+    [("Salt", ["_main.pdf"], "not clear"), ("Lecture 3", [], "post")],
+)
+def test_the_toolbar_of_a_book_gives_it_but_not_to_a_course(heading, files, kind):
+    script = (
+        """<script>gitbook.start({"toc": {}, "download": ["_main.epub", "_main.pdf"]})</script>"""
+    )
+    page = Page("https://x.example/b/", f"<h1>{heading}</h1>{script}".encode())
+    found = find(page)
+    assert [c.url.rpartition("/")[2] for c in found if c.label == "fut"] == files
+    assert kind_of(page, found) == kind
+
+
 def test_a_label_speaks_against_its_link():
     body = "<p>Abstract: ice.</p><p><a href=/f/z.pdf>PDF</a></p>"
     part = "<p>Non-technical summary: <a href=/f/q.pdf>Japanese (PDF)</a></p>"
