@@ -416,13 +416,20 @@ def _has_one_paper(page: Page, named: re.Pattern[str]) -> bool:
     return len(titles) == 1
 
 
+def _has_abstract(page: Page) -> bool:
+    """Return whether one heading of *page*, of any rank, is for an abstract."""
+    texts = [text.lower() for said in page.headings.values() for _, text in said]
+    return sum(_ABSTRACT.fullmatch(text) is not None for text in texts) == 1
+
+
 def _named(page: Page, heading: str, source: str) -> PageKind | None:
     """Return the kind that a page without a paper's metas says it is."""
     address = urls.path_and_query(page.url)
     series = _PAPER_ADDRESS.search(address)
     said_by_schema = (kind for kind, pattern in _BY_SCHEMA if source and pattern.search(source))
     kind = next(said_by_schema, None)
-    if kind and not (kind is PageKind.POST and series):  # generators of sites call each page so
+    # Generators of sites call each of their pages a post.
+    if kind and not (kind is PageKind.POST and (series or _has_abstract(page))):
         return kind
     for kind, pattern in _HEADINGS:
         if kind is PageKind.POST and series:
