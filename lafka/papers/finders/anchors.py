@@ -36,6 +36,7 @@ _OF_ISSUE = re.compile(
 _NAME_OF_FILE = re.compile(
     r"\.pdf\b|^\W?(?:\w+[_-][\w-]+(?:\s|$)|[\w.-]+\.[a-z]{2,5}\W?$)", re.IGNORECASE
 )
+_FORMAT = re.compile(r"^pdf \((?!pdf)[\w-]+\)$", re.IGNORECASE)  # of several, by who laid it out
 _FILE_NAME = re.compile(r"^[^\s/]{1,120}\.pdf\b", re.IGNORECASE)
 _DATA_NAMES = (
     "data-href", "data-url", "data-pdf-url", "data-pdf", "data-download-url", "data-link",
@@ -344,6 +345,8 @@ class Scorer:
         if PART.match(text):
             score.add("says-chapter", 0.0)
         if not _OF_PAPER.isdisjoint(found) or PART.match(text) or _NAME_OF_FILE.search(text):
+            return False
+        if _FORMAT.match(text):
             return False
         unknown = len(words.untold(text) - self._page.identity.words)
         if 0 < unknown <= weights.BUTTON_REST and not _ASKED.isdisjoint(found):

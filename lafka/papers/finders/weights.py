@@ -461,14 +461,15 @@ HREF = Patterns(
     Pattern(
         name="pdf-path",
         weight=2.5,
-        why="publishers' addresses: /doi/pdf/10., /pdfft, /article-pdf/, /pdf at the end",
+        why="publishers' addresses: /doi/pdf/10., /pdfft, /article-pdf/, /pdf at the end; HAL's",
         stems=(
-            "pdf",
+            "pdf", "/document",
         ),
         pattern=re.compile(
             r"/(?:e|l)?pdf(?:direct|ft|plus|s|lo)?(?:/|$|\?)|/pdfft|[/-]pdf/|/_pdf|/pdf_|pdfdirect"
             r"|/download-?pdf|/pdf-?download|getpdf|viewpdf|showpdf|/view_?pdf|pdfviewer|/fullpdf"
             r"|pdf_file|pdfaccess|downloadpdf|articlepdf|article-pdf|/pdfs?[.;]|stampedpdf|openpdf"
+            r"|/[a-z]{3,9}-\d{8}(?:v\d+)?/document$"
         ),
     ),
     Pattern(
@@ -780,6 +781,7 @@ SECTIONS: tuple[Words, ...] = (
 TOOLS = (
     "article-tools", "articletools", "article-nav", "articlenav", "article-actions", "download",
     "pdf", "fulltext", "full-text", "access", "tools", "files", "galleys", "toolbar", "publication",
+    "alternate-formats",
 )  # fmt: skip
 
 # Of the last heading before a link.
