@@ -22,7 +22,7 @@ _QUOTED = re.compile(
     re.IGNORECASE,
 )
 _PARTS = re.compile(r'extension"\s*:\s*"[^"]{0,40}pdf', re.IGNORECASE)
-LEADING_MAX = 20_000  # characters of a script: one that leads on does little else
+MAX_LEADING = 20_000  # characters of a script: one that leads on does little else, as a book's
 _LOCATION = re.compile(
     r"""\blocation(?:\.href)?\s{0,9}=\s{0,9}["']([^"'\s]{1,2000})["']"""
     r"""|\blocation\.(?:replace|assign)\(\s{0,9}["']([^"'\s]{1,2000})["']"""
@@ -67,7 +67,7 @@ def _candidate(url: str, place: int, reason: str, *, is_own: bool) -> Candidate:
 def led_on(page: Page) -> str:
     """Return where a script of *page* sends a browser; empty where none does."""
     for element in page.every("script"):
-        found = _LOCATION.search((element.node.text or "")[:LEADING_MAX])
+        found = _LOCATION.search((element.node.text or "")[:MAX_LEADING])
         if found and (url := page.absolute((found[1] or found[2]).replace("\\/", "/"))):
             return url
     return ""
@@ -85,9 +85,10 @@ def _addresses(text: str, *, json_first: bool) -> Iterator[tuple[str, str]]:
         for node in walk(value):
             if isinstance(node, dict):
                 yield from _assembled(node)
-    for listed in _TOOLBAR.finditer(text) if "gitbook" in text else ():
-        for found in _IN_TOOLBAR.finditer(listed[1]):
-            yield found[1], "toolbar-download"
+    begun = text.find("gitbook.start(")
+    listed = _TOOLBAR.search(text[begun : begun + MAX_LEADING]) if begun >= 0 else None
+    for found in _IN_TOOLBAR.finditer(listed[1]) if listed else ():
+        yield found[1], "toolbar-download"
     for piece in _around_pdf(text):
         for found in _NAMED.finditer(piece):
             yield found[1].replace("\\/", "/"), "script-names-pdf"

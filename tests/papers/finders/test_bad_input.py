@@ -95,6 +95,7 @@ def test_any_page_url(url):
         b'"' * 300_000,
         b"<a href='" + b"x" * 200_000 + b"'>PDF</a>",
         b"<script>" + b'"pdf":"' * 50_000 + b"</script>",
+        b"<script>gitbook.start(" + b'"download": [".pdf" ' * 50_000 + b"</script>",
         b'<script type="application/ld+json">' + b"[" * 100_000 + b"</script>",
         b"<meta name=citation_pdf_url content='" + b"a/" * 100_000 + b"'>",
         b"<iframe src='?" + b"file=/a.pdf&" * 20_000 + b"'></iframe>",
