@@ -51,13 +51,25 @@ def citation_pdf_url(page: Page) -> Iterator[Candidate]:
 
 
 def other_meta(page: Page) -> Iterator[Candidate]:
-    """The same statement under other names, and identifiers that end in .pdf."""
+    """The same statement under other names, identifiers that end in .pdf, and the PDF that the page
+    leads on to after more seconds than a crawl waits.
+    """
     for candidate in _named(page, _RELATIVES, weights.OTHER_META, "meta"):
         if not candidate.url.lower().endswith((".xml", ".jpg", ".png", ".txt")):
             yield candidate
     for candidate in _named(page, _MAYBE, weights.DC_IDENTIFIER, "meta"):
         if _ENDS_IN_PDF.search(candidate.url):
             yield candidate
+    yield from _led_on(page)
+
+
+def _led_on(page: Page) -> Iterator[Candidate]:
+    for place, name, content in page.metas:
+        url = page.absolute(content.partition("=")[2].strip(" '\"")) if name == "refresh" else None
+        if url and _ENDS_IN_PDF.search(url):
+            yield Candidate(
+                url=url, found_by="meta", score=weights.OTHER_META, place=place, reasons=(name,)
+            )
 
 
 def _named(page: Page, names: tuple[str, ...], score: float, found_by: str) -> Iterator[Candidate]:

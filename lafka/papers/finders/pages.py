@@ -195,13 +195,16 @@ class Page:
 
     @cached_property
     def metas(self) -> tuple[tuple[int, str, str], ...]:
-        """(place, name in lower case, content) of each meta; nameless and empty ones left out."""
+        """(place, name in lower case, content) of each meta; nameless and empty ones left out.
+
+        What stands for a header of HTTP has the header's name: ``refresh``.
+        """
         found = []
         for element in self.every("meta"):
             content = element.get("content").strip()
             if not content:
                 continue
-            for attribute in ("name", "property", "itemprop"):
+            for attribute in ("name", "property", "itemprop", "http-equiv"):
                 name = element.get(attribute).strip().lower()
                 if name:
                     found.append((element.place, name, content))
