@@ -59,6 +59,7 @@ LARGER = 1.15  # than the body, as headings are
 AS_TITLES = 1.3  # than the body; authors are 1.2
 FEW = 150  # words of a slide, at most
 SMALL_SIDE = 460  # points; slides of LaTeX are 363 or 454 wide
+SPREAD_SIDE = 780  # points; two pages of letter are 1224 wide and 792 high
 SLIDE_TYPE = 0.024  # height of a slide's letters as a share of its page's
 _TAGS = re.compile(r"<[^<>]{1,40}>|\$")
 _YEAR_AT_END = re.compile(r"\s*\((?:19|20)\d\d\)$")
@@ -190,13 +191,17 @@ def _is_cv(front: Front, said: str) -> bool:
 
 
 def _is_slides(front: Front, _: str) -> bool:
-    """Return whether the pages lie on their side, with few words in large letters, or small."""
+    """Return whether the pages lie on their side, with few words in large letters, or small; two
+    pages of a report side by side, as it was printed, are none.
+    """
     if not front.sheets or not front.words:
         return False
     wide = all(s.width > 1.15 * s.height for s in front.sheets)
     few = all(len(s.words) <= FEW for s in front.sheets)
-    large = few and front.body >= SLIDE_TYPE * front.sheets[0].height
-    return wide and (large or front.sheets[0].width <= SMALL_SIDE)
+    first = front.sheets[0]
+    large = few and front.body >= SLIDE_TYPE * first.height
+    spread = first.height >= SPREAD_SIDE and 1.36 < first.width / first.height < 1.55
+    return wide and (large or first.width <= SMALL_SIDE) and not spread
 
 
 def _is_poster(front: Front, _: str) -> bool:

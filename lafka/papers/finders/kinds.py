@@ -184,14 +184,15 @@ _BY_ADDRESS = {
     ),
     PageKind.DATASET: r"/datasets?/",
     PageKind.POST: (
-        r"/(?:blogs?|news|posts?|press-releases?|teaching|courses?|lectures?|lehre|jobs?|vacanc\w+"
+        r"/(?:blogs?|news|posts?|press-releases?|teaching|courses?|lectures?|lehre|ensino|docencia"
+        r"|enseignements?|didattica|jobs?|vacanc\w+"
         r"|careers?|events?|seminars?|aide|hilfe|help|services?|products?|shop|press|acts?|laws?|gesetze"
         r"|aktuell\w*|meldung(?:en)?|presse\w*|actualit[eé]s?|noticias?|notizie|comunicati|avvisi|novedades"
         r"|aktualno[sś]ci|haber(?:ler)?|duyuru(?:lar)?|berita|news-?room|novosti|cursos?|corsi|cours|ders(?:ler)?"
         r"|videos?|podcasts?|prizes?|awards?|prensa|imprensa|sala-?(?:de-?)?prensa|stampa|comunicados?|notas)/"
     ),
     PageKind.HOME: (
-        r"/(?:cv|vitae?|lebenslauf|curriculum(?:-?vitae)?)(?:\.\w{3,5}|/[^/]+\.\w{3,5})?/?$"
+        r"/(?:cv|vitae?|lebenslauf|zivotopis|curriculum(?:-?vitae)?)(?:\.\w{3,5}|/[^/]+\.\w{3,5})?/?$"
     ),
     PageKind.LIST: (
         r"/(?:publications|papers|preprints|working-?papers|publikationen|publika[ct][ej]e?"

@@ -83,13 +83,13 @@ def is_own(candidate: Candidate, kind: str) -> bool:
     shares. Where the kind is not clear, a file with another name than the paper's has no sign.
     """
     if candidate.found_by in NAMED - {"link", "frame", "viewer"}:
-        return True
+        return "cv-path" not in candidate.reasons
     if candidate.found_by.startswith(PLATFORM):
         return True
     reasons = candidate.reasons
     if kind == "not clear" and "names-another" in reasons:
         return False
-    signs = OWN | TITLED if kind not in ("submission", "issue") else OWN
+    signs = OWN | TITLED if kind not in ("submission", "issue", "list") else OWN
     if kind in _OF_OTHERS:
         signs -= _OF_PLACE | {"own-identifier"}
     if "in-footer" in reasons:  # its files share words with the addresses of a site's pages
@@ -100,8 +100,6 @@ def is_own(candidate: Candidate, kind: str) -> bool:
         signs |= {"says-full-text"} if "other-site" in reasons else _OF_POST
     if kind == "not clear":
         signs |= {"toolbar-download"}  # of the book that the page belongs to, whatever it is of
-    if kind == "list":
-        signs -= TITLED
     if kind == "post":
-        signs -= {"says-full-text", "says-version"}
+        signs -= {"says-full-text", "says-version", "own-title"}  # its poster is named for it
     return not signs.isdisjoint(reasons)

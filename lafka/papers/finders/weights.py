@@ -600,9 +600,9 @@ HREF = Patterns(
         name="cv-path",
         weight=-6.0,
         why="the curriculum vitae of who wrote it",
-        stems=("cv", "vita", "lebenslauf", "resume"),
+        stems=("cv", "vita", "lebenslauf", "resume", "zivotopis"),
         pattern=re.compile(
-            r"(?:(?:^|[^a-z])(?:cv(?:eng?|fr|de|es|it|pt)?|vitae?|lebenslauf|resume|curriculum-?vitae)"
+            r"(?:(?:^|[^a-z])(?:cv(?:eng?|fr|de|es|it|pt)?|vitae?|lebenslauf|zivotopis|resume|curriculum-?vitae)"
             r"|[a-z]{4}(?:cv|resume))"
             r"(?=[^a-z]|$)[^/]{0,40}$"
         ),

@@ -164,6 +164,12 @@ def test_neither_does_one_of_a_house_nor_over_a_short_pdf_nor_where_a_title_says
     assert headed(*other, titles=(TITLE,), headings=(other[0],)) == "another"
 
 
+def test_two_pages_of_a_report_side_by_side_are_no_slides():
+    assert seen(TITLE, "A review", size=(1190, 808), top=60) == "title"
+    assert seen(TITLE, "A review", size=(1440, 1080), top=60) == "slides"
+    assert seen(TITLE, "A review", size=(1920, 1080), top=60) == "slides"
+
+
 def test_slides_lie_on_their_side_in_large_letters():
     lines = (TITLE, "A. Quill", "Motivation", "Wages are low", "Glaciers are slow")
     assert seen(*lines, size=(363, 272), top=14) == "slides"
