@@ -205,7 +205,7 @@ _TALK = re.compile(r"/(?:talk|event|seminar|keynote|vortrag|vortraege)s?/[^/]+/?
 # A generator's pages of all that a site has of one sort, whatever they tell of each.
 _SECTION = re.compile(
     r"/(?:tags?|categor(?:y|ies)|keywords?|publication[-_]types?)/[^/]+/?(?:page/\d+/?)?$"
-    r"|/(?:publication|(?<!publication/)preprint|talk|event|post)s?/(?:page/\d+/?)?$"
+    r"|/(?:publication|(?<!publication/)preprint|(?:book-?)?chapter|talk|event|post)s?/(?:page/\d+/?)?$"
 )
 _ADDRESSES = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_ADDRESS.items())
 _PAPER_ADDRESS = re.compile(
