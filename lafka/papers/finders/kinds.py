@@ -311,8 +311,7 @@ def kind_of(
         return PageKind.PAPER
     says_cv = _CV.search(page.lowered) or _CV_IN_CAPITALS.search(page.visible)
     has_cv = says_cv or any("cv-path" in c.reasons for c in candidates)
-    title = without_owner(page.title)
-    if has_cv and not (len(title.split()) >= MIN_TITLE_WORDS and key(title) == key(heading)):
+    if has_cv:
         return PageKind.HOME
     return PageKind.PAPER if is_one_file(page) else PageKind.UNCLEAR
 

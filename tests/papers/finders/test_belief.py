@@ -336,7 +336,7 @@ CV = "<nav><a href=/cv.pdf>CV</a></nav>"
     [
         (f"{CV}<a href=/f/z.pdf>Download the document</a>", "one paper"),
         (f"{CV}<a href=/f/z.pdf>Published version</a> <a href=/f/q.pdf>Slides</a>", "one paper"),
-        (f"{CV}<a href=/f/z.pdf>Download the voucher for cement</a>", "not clear"),
+        (f"{CV}<a href=/f/z.pdf>Download the voucher for cement</a>", "home"),
         ("<a href=/f/z.pdf>Download the voucher for cement</a>", "not clear"),
         ("".join(f"<p><a href=/f/{n}/z.pdf>Get PDF</a></p>" for n in range(4)), "not clear"),
     ],
