@@ -686,7 +686,7 @@ FILE_WORDS = frozenset({  # what rows of files say, and no title
     "report", "study", "chapter", "brief", "note", "publikationen", "publication", "publicación",
     "publicação", "pubblicazione", "publikacja", "publikation", "публикация", "публикацию",
     "lire", "intégrale", "textul", "articolului",
-    "browser", "links", "icon", "online", "local", "print", "web", "revised",
+    "browser", "links", "icon", "online", "local", "print", "typst", "web", "revised",
     "final", "provisional", "prepublication", "standard", "default", "only", "options", "documento",
     "principal", "visualiser", "visualizar", "visualizza", "bajar", "vignette", "bericht", "studie",
     "rapport", "étude", "informe", "estudio", "relatório", "estudo", "rapporto", "studio", "raport",
