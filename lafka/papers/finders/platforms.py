@@ -170,6 +170,62 @@ RECORDS: tuple[Platform, ...] = (
         "https://www.iza.org/publications/dp/1/a-paper",
         "https://docs.iza.org/dp1.pdf",
     ),
+    _row(
+        "nber",
+        r"(?P<host>(?:www\.)?nber\.org)/papers/(?P<id>w\d{4,6})(?:\.html?)?",
+        r"\1\g<host>/system/files/working_papers/\g<id>/\g<id>.pdf",
+        "https://www.nber.org/papers/w0001",
+        "https://www.nber.org/system/files/working_papers/w0001/w0001.pdf",
+    ),
+    _row(
+        "mpra",
+        r"(?P<host>mpra\.ub\.uni-muenchen\.de)/(?P<id>\d+)",
+        r"\1\g<host>/\g<id>/1/MPRA_paper_\g<id>.pdf",
+        "https://mpra.ub.uni-muenchen.de/1/",
+        "https://mpra.ub.uni-muenchen.de/1/1/MPRA_paper_1.pdf",
+    ),
+    _row(
+        "bis",
+        r"(?P<rest>(?:www\.)?bis\.org/publ/work\d+)\.htm",
+        r"\1\g<rest>.pdf",
+        "https://www.bis.org/publ/work1.htm",
+        "https://www.bis.org/publ/work1.pdf",
+    ),
+    _row(
+        "neurips",
+        r"(?P<rest>(?:proceedings\.neurips\.cc|papers\.nips\.cc)/paper(?:_files/paper)?/\d{4})/hash/(?P<id>\w{32})-Abstract(?P<kind>-\w+)?\.html",
+        r"\1\g<rest>/file/\g<id>-Paper\g<kind>.pdf",
+        "https://proceedings.neurips.cc/paper/1988/hash/006f52e9102a8d3be2fe5614f42ba989-Abstract.html",
+        "https://proceedings.neurips.cc/paper/1988/file/006f52e9102a8d3be2fe5614f42ba989-Paper.pdf",
+    ),
+    _row(
+        "iop",
+        r"(?P<rest>iopscience\.iop\.org/article/10\.\d{4,5}/[\w./-]+?)(?:/meta)?",
+        r"\1\g<rest>/pdf",
+        "https://iopscience.iop.org/article/10.1088/0000-0000/1/2/003/meta",
+        "https://iopscience.iop.org/article/10.1088/0000-0000/1/2/003/pdf",
+    ),
+    _row(
+        "copernicus",
+        r"(?P<host>(?P<code>[a-z]+)\.copernicus\.org)/articles/(?P<volume>\d+)/(?P<page>\d+)/(?P<year>\d{4})",
+        r"\1\g<host>/articles/\g<volume>/\g<page>/\g<year>/\g<code>-\g<volume>-\g<page>-\g<year>.pdf",
+        "https://acp.copernicus.org/articles/1/2/2001/",
+        "https://acp.copernicus.org/articles/1/2/2001/acp-1-2-2001.pdf",
+    ),
+    _row(
+        "peerj",
+        r"(?P<rest>peerj\.com/articles/(?:cs-)?\d+)",
+        r"\1\g<rest>.pdf",
+        "https://peerj.com/articles/1/",
+        "https://peerj.com/articles/1.pdf",
+    ),
+    _row(
+        "bmc",
+        r"(?P<host>[\w-]+\.(?:biomedcentral|springeropen)\.com)/articles/(?P<doi>10\.\d{4}/[\w.-]+)",
+        r"\1\g<host>/track/pdf/\g<doi>",
+        "https://journal.biomedcentral.com/articles/10.1186/s0-1-2",
+        "https://journal.biomedcentral.com/track/pdf/10.1186/s0-1-2",
+    ),
 )  # fmt: skip
 
 # In the address of a preprint's page, wherever a link to it stands.
