@@ -27,7 +27,7 @@ MAX_H1 = 3  # headings of the first rank that a page of one paper has
 MAX_TEXT = 300  # characters kept of one element's text
 MAX_BAR = 20  # characters beside a heading in a bar: a sign to fold it, a number
 BARE = 800  # visible characters of a page that says hardly anything
-FEW_LINKS = 30
+FEW_LINKS = 30  # of a page, all of which a menu may be
 MAX_CLIMB = 4  # containers from a heading to what it governs: itself, and three around it
 
 LONG_RUN = 4096  # characters without ">": only there a tag is looked at for its attributes
