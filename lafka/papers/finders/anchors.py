@@ -34,9 +34,10 @@ _OF_ISSUE = re.compile(
     re.IGNORECASE,
 )
 _NAME_OF_FILE = re.compile(
-    r"\.pdf\b|^\W?(?:\w+[_-][\w-]+(?:\s|$)|[\w.-]+\.[a-z]{2,5}\W?$)", re.IGNORECASE
+    r"\.pdf\b|^\W?(?:\w+[_-][\w-]+(?:\s|$)|[\w.-]+\.[a-z]{2,5}\W?$)"
+    r"|^pdf \((?!pdf)[\w-]+\)$",  # by who laid it out
+    re.IGNORECASE,
 )
-_FORMAT = re.compile(r"^pdf \((?!pdf)[\w-]+\)$", re.IGNORECASE)  # of several, by who laid it out
 _FILE_NAME = re.compile(r"^[^\s/]{1,120}\.pdf\b", re.IGNORECASE)
 _DATA_NAMES = (
     "data-href", "data-url", "data-pdf-url", "data-pdf", "data-download-url", "data-link",
@@ -346,8 +347,6 @@ class Scorer:
             score.add("says-chapter", 0.0)
         if not _OF_PAPER.isdisjoint(found) or PART.match(text) or _NAME_OF_FILE.search(text):
             return False
-        if _FORMAT.match(text):
-            return False
         unknown = len(words.untold(text) - self._page.identity.words)
         if 0 < unknown <= weights.BUTTON_REST and not _ASKED.isdisjoint(found):
             score.add("says-button", 0.0)
@@ -536,7 +535,7 @@ def _gives_paper(node: etree._Element) -> bool:
     """
     said: set[str] = set()
     links = [*islice(node.iter("a"), MAX_BUTTONS + 1)]
-    files = {link for link in links if _is_file(link.get("href", "").lower())}
+    files = {link for link in links if _names_a_file(link.get("href", "").lower())}
     for link in links if files else ():  # most menus lead to no file
         text = text_of(link)
         if text and len(text) <= MAX_DESCRIPTION and not words.untold(text):
@@ -545,7 +544,7 @@ def _gives_paper(node: etree._Element) -> bool:
     return not _PAPERS.isdisjoint(said) and "says-supplement" in said
 
 
-def _is_file(href: str) -> bool:
+def _names_a_file(href: str) -> bool:
     return "pdf" in href or platforms.PREPRINT in href
 
 

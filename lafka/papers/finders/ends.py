@@ -6,10 +6,9 @@ import re
 from dataclasses import dataclass
 
 from lafka.papers.candidates import CITATION_PDF_URL
-from lafka.papers.finders import urls
 from lafka.papers.finders.frames import frames
 from lafka.papers.finders.pages import FEW_LINKS, Page
-from lafka.papers.finders.scripts import leads_to_pdf, led_on
+from lafka.papers.finders.scripts import led_on
 
 SHORT = 2_500  # visible characters: challenges and login forms say little
 
@@ -131,12 +130,6 @@ def describe(page: Page) -> PageVerdict:
         if found:
             return found
     return _viewer(page, source) or _splap(page)
-
-
-def is_one_file(page: Page) -> bool:
-    """Return whether a page says next to nothing, but shows one PDF or has a script lead to it."""
-    shown = {urls.twin_key(c.url) for c in frames(page) if c.score > 0} if page.is_bare else ()
-    return len(shown) == 1 or bool(not shown and leads_to_pdf(page))
 
 
 def _short(page: Page) -> bool:

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 
-from lafka.papers.candidates import Candidate
+from lafka.papers.candidates import REWRITE, Candidate
 from lafka.papers.finders import signs, urls, words
-from lafka.papers.finders.ends import PageVerdict, is_one_file
+from lafka.papers.finders.ends import PageVerdict
 from lafka.papers.finders.identity import key
 from lafka.papers.finders.lists import ONE_OF_MANY, describes_a_paper, signs_of_a_paper
 from lafka.papers.finders.pages import (
@@ -277,6 +277,7 @@ _NO_FILE = (signs.NO_FILE | signs.NEIGHBOURS) - {"other-site"}
 _BUTTONS = signs.ASKED | {"says-version", "says-cjk-full-text", "says-cjk-download"}
 _OF_PAPER = frozenset({"says-pdf", "says-version", "says-full-text"})
 _OF_ADDRESS = frozenset({"own-number", "own-address"})
+_SHOWN = frozenset({"embedded-pdf", "viewer-file", "script-leads-on"})
 _WALLS = frozenset({"bot-challenge", "login"})
 
 
@@ -313,7 +314,16 @@ def kind_of(
     has_cv = says_cv or any("cv-path" in c.reasons for c in candidates)
     if has_cv:
         return PageKind.HOME
-    return PageKind.PAPER if is_one_file(page) else PageKind.UNCLEAR
+    return PageKind.PAPER if _is_one_file(page, candidates) else PageKind.UNCLEAR
+
+
+def _is_one_file(page: Page, candidates: Sequence[Candidate]) -> bool:
+    """Return whether a page says next to nothing, but shows one PDF or has a script lead to it."""
+    if not page.is_bare:
+        return False
+    found = [c for c in candidates if not c.found_by.startswith(REWRITE)]
+    shown = {urls.twin_key(c.url) for c in found if not _SHOWN.isdisjoint(c.reasons)}
+    return len(shown) == 1
 
 
 def _are_alike(candidates: Sequence[Candidate]) -> bool:
@@ -418,8 +428,11 @@ def _has_one_paper(page: Page, named: re.Pattern[str]) -> bool:
 
 def _has_abstract(page: Page) -> bool:
     """Return whether one heading of *page*, of any rank, is for an abstract."""
-    texts = [text.lower() for said in page.headings.values() for _, text in said]
-    return sum(_ABSTRACT.fullmatch(text) is not None for text in texts) == 1
+    return _abstracts([text for said in page.headings.values() for _, text in said]) == 1
+
+
+def _abstracts(headings: Sequence[str]) -> int:
+    return sum(_ABSTRACT.fullmatch(text.lower()) is not None for text in headings)
 
 
 def _named(page: Page, heading: str, source: str) -> PageKind | None:
@@ -487,7 +500,7 @@ def _is_of_project(page: Page) -> bool:
         return True
     titles = [*said[:2], page.title]
     has_title = any(len(text.split()) >= MIN_TITLE_WORDS for text in titles)
-    abstracts = sum(_ABSTRACT.fullmatch(text.lower()) is not None for text in said)
+    abstracts = _abstracts(said)
     if abstracts:
         return abstracts == 1 and (has_title or _has_buttons(page, "a"))
     heading = next(filter(None, said), page.title)  # a person's page has the name there

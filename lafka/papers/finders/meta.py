@@ -60,10 +60,10 @@ def other_meta(page: Page) -> Iterator[Candidate]:
     for candidate in _named(page, _MAYBE, weights.DC_IDENTIFIER, "meta"):
         if _ENDS_IN_PDF.search(candidate.url):
             yield candidate
-    yield from _led_on(page)
+    yield from _refreshed(page)
 
 
-def _led_on(page: Page) -> Iterator[Candidate]:
+def _refreshed(page: Page) -> Iterator[Candidate]:
     for place, name, content in page.metas:
         url = page.absolute(content.partition("=")[2].strip(" '\"")) if name == "refresh" else None
         if url and _ENDS_IN_PDF.search(url):

@@ -30,15 +30,14 @@ _LOCATION = re.compile(
 # What bookdown has in the toolbar of a book's pages, where its script makes a button of it.
 _TOOLBAR = re.compile(r""""download"\s*:\s*(\[.{0,2000}?\])\s*,?\s*["}]""", re.DOTALL)
 _IN_TOOLBAR = re.compile(r'"([^"\\]{1,400}\.pdf)"', re.IGNORECASE)
-_OFFERED = frozenset({"script-leads-on", "toolbar-download"})
 _CODE_ENDING = re.compile(r"\.(?:js|css|mjs|map|wasm|html?|svg|png|gif|jpe?g|json)(?:$|\?)")
 
 
 def scripts(page: Page) -> Iterator[Candidate]:
     """PDF paths in scripts; a PDF there that is another paper's is left out."""
     found = 0
-    if led := leads_to_pdf(page):
-        yield _candidate(led, 0, "script-leads-on", is_own=True)
+    if led := _leads_to_pdf(page):
+        yield _candidate(led, 0, "script-leads-on", weights.SCRIPT_OFFERED)
     for element in page.every("script"):
         text = element.node.text
         kind = element.get("type").lower()
@@ -54,13 +53,13 @@ def scripts(page: Page) -> Iterator[Candidate]:
             judged = page.identity.judge(urls.path_and_query(url))
             if "other-identifier" in judged:
                 continue
-            yield _candidate(url, element.place, reason, is_own=bool(judged))
+            score = weights.SCRIPT_PDF if judged else weights.SCRIPT_PDF_UNNAMED
+            if reason == "toolbar-download":
+                score = weights.SCRIPT_OFFERED
+            yield _candidate(url, element.place, reason, score)
 
 
-def _candidate(url: str, place: int, reason: str, *, is_own: bool) -> Candidate:
-    score = weights.SCRIPT_PDF if is_own else weights.SCRIPT_PDF_UNNAMED
-    if reason in _OFFERED:
-        score = weights.SCRIPT_OFFERED
+def _candidate(url: str, place: int, reason: str, score: float) -> Candidate:
     return Candidate(url=url, found_by="script", score=score, place=place, reasons=(reason,))
 
 
@@ -73,7 +72,7 @@ def led_on(page: Page) -> str:
     return ""
 
 
-def leads_to_pdf(page: Page) -> str:
+def _leads_to_pdf(page: Page) -> str:
     """Return the PDF that a script of a page that says next to nothing leads on to, or nothing."""
     url = led_on(page) if page.is_bare else ""
     return url if urls.path_and_query(url).partition("?")[0].endswith(".pdf") else ""

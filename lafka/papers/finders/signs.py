@@ -57,9 +57,8 @@ NEIGHBOURS = frozenset({
 })  # fmt: skip
 """Where files of others stand, unless they show that they are the paper's own."""
 _WHOLE = frozenset({"says-full-text", "says-cjk-full-text", "title-as-text"})
-_OF_POST = frozenset(
-    {"says-version", "says-full-text", "says-cjk-full-text", "says-number"}
-)  # said of a paper alone
+_OF_POST = frozenset({"says-cjk-full-text", "says-number"})  # said of a paper alone
+_OF_UNCLEAR = _OF_POST | {"says-version", "says-full-text"}
 _OF_PLACE = frozenset({"own-number", "own-address"})  # where the page is, not what it is about
 _OF_OTHERS = frozenset({"submission", "dataset", "issue", "list", "post"})
 
@@ -96,10 +95,11 @@ def is_own(candidate: Candidate, kind: str) -> bool:
         signs -= _OF_PLACE
     if not AGAINST.isdisjoint(reasons) and candidate.found_by not in NAMED:
         return not (signs - _OF_PLACE).isdisjoint(reasons)
-    if kind in ("post", "not clear"):
-        signs |= {"says-full-text"} if "other-site" in reasons else _OF_POST
+    elsewhere = "other-site" in reasons
     if kind == "not clear":
+        signs |= {"says-full-text"} if elsewhere else _OF_UNCLEAR
         signs |= {"toolbar-download"}  # of the book that the page belongs to, whatever it is of
-    if kind == "post":
-        signs -= {"says-full-text", "says-version", "own-title"}  # its poster is named for it
+    elif kind == "post":
+        signs |= frozenset() if elsewhere else _OF_POST
+        signs -= {"own-title"}  # its poster is named for it
     return not signs.isdisjoint(reasons)
