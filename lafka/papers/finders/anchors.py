@@ -329,7 +329,7 @@ class Scorer:
                 score.add(*self._another)
         for name, rule in found.items():
             score.add(name, rule.weight)
-        if len(text) > weights.LONG_TEXT:
+        if len(text) > weights.LONG_TEXT and not self._may_be_title(text):
             score.add("long-text", weights.LONG_TEXT_MINUS)
         if ".pdf" in text.lower() and _FILE_NAME.match(text):
             score.add("file-name-as-text", weights.FILE_NAME_AS_TEXT)
@@ -367,8 +367,10 @@ class Scorer:
     @cached_property
     def _is_untitled(self) -> bool:
         page = self._page
-        if page.titles or has_metas(page) or any(text_of(e.node) for e in page.every("h1", "h2")):
+        if page.titles or has_metas(page):
             return False
+        if any(words.untold(text_of(e.node)) for e in page.every("h1", "h2")):
+            return False  # other headings name its series: *Job Market Paper*
         return len(without_owner(page.title).split()) < MIN_WORDS
 
     @cached_property

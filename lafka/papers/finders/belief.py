@@ -333,6 +333,9 @@ def _is_sibling(candidate: Candidate, asked: list[Candidate]) -> bool:
         return False
     if len(asked) >= weights.MAX_PROMISING and "own-identifier" not in candidate.reasons:
         return False
+    is_part = not signs.CHAPTER.isdisjoint(candidate.reasons)
+    if is_part and signs.CHAPTER.isdisjoint(asked[0].reasons):
+        return False
     key = _file(candidate.url)
     if any(_file(c.url) == key for c in asked) or _VERSION.search(candidate.url):
         return False

@@ -216,22 +216,25 @@ def identify(
     canonical: Iterable[str] = (),
     identifiers: Iterable[str] = (),
     titles: Iterable[str] = (),
+    below: Iterable[str] = (),
     arxiv: bool = False,
     aliases: Iterable[str] = (),
 ) -> Identity:
     """The identity of the page at *url*.
 
     *canonical* are other addresses it gives for itself, *identifiers* what its metas call its
-    identifier, *titles* what may be its paper's title, *aliases* the pid and the futli.
+    identifier, *titles* what may be its paper's title, *below* what is it only where a link says
+    the same, *aliases* the pid and the futli.
     """
     titles, aliases = tuple(titles), tuple(aliases)
+    said = (*titles, *below)
     led_by = [a for a in aliases if a.startswith(("http://", "https://"))]
     addresses = _addresses(url, [*canonical, *led_by])
     dois = _dois((*(unquote(v) for v in (*identifiers, *aliases)), *addresses))
     handles = {h: None for a in aliases if a not in led_by and (h := _handle(a))}
     strong, numbers = _signs_of(addresses, dois)
     path, _, query = urls.path_and_query(url).partition("?")
-    keys = {key(t): None for t in titles}
+    keys = {key(t): None for t in said}
     return Identity(
         dois=dois,
         piis=tuple({key(p): None for a in addresses for p in _PII.findall(a)}),
@@ -243,7 +246,7 @@ def identify(
         slots=_path_slots(path),
         queries=tuple((n, v) for n, v in parse_qsl(query[:2048]) if _is_id(n, v)),
         titles=tuple(t for t in keys if len(t) >= 12),
-        spelled=tuple({t: None for title in titles if _is_spelled(t := _spelled(title))}),
+        spelled=tuple({t: None for title in said if _is_spelled(t := _spelled(title))}),
         initials=frozenset(c for t in keys for c in (t[:1], "\u201c", '"', "\u00ab")),
         title_words=frozenset(_title_words(titles, urls.host(url))),
         words=frozenset(word for title in titles for word in _WORDS.findall(title.lower())),

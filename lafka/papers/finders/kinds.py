@@ -140,16 +140,19 @@ _BY_HEADING = {
 _OF_POSTS = re.compile(
     r"^posts? (?:tagged|filed|by|in)\b|\b(?:news|blog) archives?\b", re.IGNORECASE
 )
-# At the head of a volume, and of what a course says of one hour or a conference of itself,
-# however long it is.
+# At the head of a volume, of what a course says of one hour, and of what a conference says of
+# itself, however long it is.
 _OF_A_VOLUME = re.compile(r"^(?:book of abstracts|abstract book|proceedings of)\b", re.IGNORECASE)
 _OF_AN_HOUR = re.compile(
     r"^(?:(?:invited|keynote|plenary|guest) )?(?:lecture|talk) ?:"
-    r"|^(?:the )?\d+(?:st|nd|rd|th) (?:\w+ ){0,3}"
-    r"(?:conference|workshop|symposium|congress|meeting)\b"
     r"|^(?:lecture|lesson|week|vorlesung|lezione|cours|clase|(?:pré-)?aula|лекция) \d"
     r"|^(?:math|econ|phys|chem|biol?|stat|csc?e?|eecs|hist|phil|poli?|psych?|soc|ling)s?"
     r"[ -]?\d{3,5}[a-z]?\b",
+    re.IGNORECASE,
+)
+_OF_A_CONFERENCE = re.compile(
+    r"^(?:the )?\d+(?:st|nd|rd|th) (?:\w+ ){0,3}"
+    r"(?:conference|workshop|symposium|congress|meeting)\b",
     re.IGNORECASE,
 )
 # Headings of the parts of a person's or a series' list.
@@ -204,8 +207,10 @@ _BY_ADDRESS = {
 _TALK = re.compile(r"/(?:talk|event|seminar|keynote|vortrag|vortraege)s?/[^/]+/?$")
 # A generator's pages of all that a site has of one sort, whatever they tell of each.
 _SECTION = re.compile(
-    r"/(?:tags?|categor(?:y|ies)|keywords?|publication[-_]types?)/[^/]+/?(?:page/\d+/?)?$"
-    r"|/(?:publication|(?<!publication/)preprint|(?:book-?)?chapter|talk|event|post)s?/(?:page/\d+/?)?$"
+    r"/(?:tags?|categor(?:y|ies)|keywords?|publication[-_]types?)/[^/]+/?(?:page/\d+/?)?"
+    r"(?:index\.\w{3,5})?$"
+    r"|/(?:publication|(?<!publication/)preprint|(?:book-?)?chapter|talk|event|post)s?/(?:page/\d+/?)?"
+    r"(?:index\.\w{3,5})?$"
 )
 _ADDRESSES = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_ADDRESS.items())
 _PAPER_ADDRESS = re.compile(
@@ -213,13 +218,13 @@ _PAPER_ADDRESS = re.compile(
     r"|handle|eprints?|theses|thesis|publications?|publikationen|arti[ck]uls?|art[ií]culos?|artigos?"
     r"|articol[oie]|artyku[lł]y?|[cč]lanek|clanky|clanak|makale|cikk|art[ií]kkel[i]?|publikac[ej]a?"
     r"|pubblicazion[ei]|publicaciones|publicacoes)/[^/]"
-    r"|/(?:(?:my|phd|ma|msc|master'?s?)[-_]?)?(?:thesis|these|dissertation|tesis|tese)"
+    r"|/(?:(?:my|phd|ma|msc|master'?s?)[-_]?)?(?:thesis|these|dissertation|tesis|tese|jmp)"
     r"(?:[-_][a-z]{2})?(?:\.\w{3,5}|/)?$"
 )
 _DIGITAL_COMMONS = "viewcontent.cgi?article="
 _HOME = re.compile(
     r"/?(?:index\.\w{3,5}|home(?:\.\w{3,5})?)?/?"
-    r"|(?:/[^/]+){0,3}/(?:~[^/]+|(?:people|persons?|faculty|staff|profiles?|members?|authors?|experts?"
+    r"|(?:/[^/]+){0,3}/(?:~[^/]+|(?:people|persons?|faculty|staff|profiles?|members?|team|authors?|experts?"
     r"|personen|mitarbeiter|mitarbeitende|equipe|membres|pessoas|persone|personas|docentes)/[^/]+)"
     r"/?(?:index\.\w{3,5})?",
     re.IGNORECASE,
@@ -445,8 +450,8 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
     if kind and not (kind is PageKind.POST and (series or _has_abstract(page))):
         return kind
     for kind, pattern in _HEADINGS:
-        if kind is PageKind.POST and series:
-            continue  # a paper on a conference, or its proceedings
+        if kind in (PageKind.POST, PageKind.HOME) and series:
+            continue  # a paper on a conference, or its proceedings; a CV's heading left over
         if any(map(pattern.search, _headings(page, heading, kind))) and not (
             kind is PageKind.LIST and _has_one_paper(page, pattern)
         ):
@@ -479,6 +484,8 @@ def _begun(heading: str, address: str) -> PageKind | None:
     """Return the kind that a heading begins with; or a talk, whose abstract is no paper's."""
     if _OF_AN_HOUR.search(heading) or _TALK.search(address):
         return PageKind.POST
+    if _OF_A_CONFERENCE.search(heading) and not _PAPER_ADDRESS.search(address):
+        return PageKind.POST  # a series may have a paper on it, of the same title
     if _OF_A_VOLUME.search(heading):
         return PageKind.ISSUE
     is_section = _SECTION.search(address) or _OF_POSTS.search(heading)

@@ -66,7 +66,7 @@ _DESCRIBED = tuple(
             r"povzetek|περίληψη|анотація|резюме|tóm tắt",
         ),
         (r"\bkey ?words|mots[- ]cl|palabras clave|palavras|ключевые|anahtar kel|\bjel\b",),
-        (r"\bdoi\b|\b10\.\d{4,}/|\bhdl\b|\bcit(?:e|ation)\b|\bpp\. ?\d",),
+        (r"\bdoi\b|\b10\.\d{4,}/|\bhdl\b|\bcit(?:e|ation)\b|\bpp\. ?\d|\bbib ?tex\b",),
         (
             r"working paper(?!s)|discussion paper(?!s)|staff report|arbeitspapier",
             r"diskussionspapier|documentos? de trabajo|documents? de travail|temi di discussione",

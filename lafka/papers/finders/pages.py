@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -238,9 +238,18 @@ class Page:
             canonical=canonical,
             identifiers=self.meta(*_IDENTIFIER_METAS)[:20],
             titles=titles,
+            below=self._title_below(said),
             arxiv=self.site == urls.PREPRINTS,
             aliases=self.aliases,
         )
+
+    def _title_below(self, said: Sequence[str]) -> list[str]:
+        """The one second heading that is a title, where the first ones name a series or a site."""
+        if not said or any(len(text.split()) >= MIN_WORDS for text in said):
+            return []
+        below = [text_of(e.node) for e in self.elements.get("h2", ())]
+        found = [text for text in below if len(text.split()) >= MIN_WORDS]
+        return found if len(found) == 1 else []
 
     @cached_property
     def headings(self) -> dict[etree._Element, list[tuple[int, str]]]:

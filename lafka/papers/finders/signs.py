@@ -40,6 +40,7 @@ EVIDENCE = OWN | TITLED | {
 """Without one of these nothing says that a file is the paper, whatever its address looks like."""
 AGAINST = frozenset({
     "says-part", "says-business", "says-citation", "says-preview", "cv-path", "names-another",
+    "example-path",
 })  # fmt: skip
 """What a button says that leads to something else, however loud it says PDF."""
 SUPPLEMENT = frozenset({"says-supplement", "supplement-path"})

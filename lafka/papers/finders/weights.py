@@ -108,6 +108,7 @@ TEXT: tuple[Words, ...] = (
             "laadi alla", "lae alla", "allalaadimine", "lejupielādēt", "lejuplādēt", "parsisiųsti",
             "atsisiųsti", "shkarko", "shkarkoni", "преземи", "sækja", "descarrega", "deskargatu",
             "yüklə", "жүктеу", "юклаб олиш", "ladda ner", "letöltöm", "muat turun", "i-download",
+            "دریافت",
         ),
     ),
     Words(
@@ -148,7 +149,11 @@ TEXT: tuple[Words, ...] = (
             "research notes", "policy research working paper", "policy paper", "policy brief",
             "policy note", "issue brief", "issue briefs", "occasional paper", "occasional papers",
             "background paper", "conference paper", "draft", "latest draft", "current draft",
-            "current version", "latest version", "working draft", "job market paper",
+            "current version", "latest version", "working draft", "job market paper", "ssrn",
+            "ssrn version", "nber version", "author version", "author s version",
+            "authors version", "author copy", "author s copy", "authors copy", "updated version",
+            "revised version", "extended version", "long version", "journal version",
+            "online version", "electronic version", "version of record", "revised draft",
             "temi di discussione", "quaderni", "quaderno", "documento di lavoro",
             "documento de trabajo", "documentos de trabajo", "documento de trabalho",
             "texto para discussão", "textos para discussão", "document de travail",
@@ -592,9 +597,10 @@ HREF = Patterns(
         name="names-chapter",
         weight=-0.5,
         why="a file whose name says that it is a part; it may be what the page is about",
-        stems=("bab", "chap", "kap", "cap"),
+        stems=("bab", "chap", "kap", "cap", "/ch", "-ch", "_ch", "nch", "sch"),
         pattern=re.compile(
-            r"(?<![a-z])(?:bab|chap(?:ter|itre)?|kap(?:itel)?|cap(?:itulo|itolo)?)[ _-]?"
+            r"(?:(?<![a-z])|(?<=thesis)|(?<=dissertation))"
+            r"(?:bab|ch(?:ap(?:ter|itre)?)?|kap(?:itel)?|cap(?:itulo|itolo)?)[ _-]?"
             r"(?:\d{1,2}|[ivx]{1,5})(?![a-z0-9])[^/]*\.pdf$"
         ),
     ),
@@ -608,6 +614,13 @@ HREF = Patterns(
             r"|[a-z]{4}(?:cv|resume))"
             r"(?=[^a-z]|$)[^/]{0,40}$"
         ),
+    ),
+    Pattern(
+        name="example-path",
+        weight=-9.0,
+        why="the file of the example that a theme for sites comes with, left where it was",
+        stems=("cushen-imv2013",),
+        pattern=re.compile(r"/cushen-imv2013\.pdf"),
     ),
     Pattern(
         name="other-type",
@@ -676,7 +689,16 @@ WITHHELD = -5.0  # the page says that it does not give the text, and the file sh
 ONE_OF_MANY = -8.0  # a file in such a list that nothing says to be this paper's
 OWN_ROW = 4.0  # the row of the list that names the paper by its pid or by the futli's fragment
 
-FILE_WORDS = frozenset({  # what rows of files say, and no title
+MONTHS = frozenset({  # of what a version is
+    "january", "february", "march", "april", "june", "july", "august", "september", "october",
+    "november", "december", "janvier", "février", "mars", "avril", "juin", "juillet", "août",
+    "septembre", "octobre", "novembre", "décembre", "januar", "februar", "märz", "juni", "juli",
+    "oktober", "dezember", "enero", "febrero", "marzo", "abril", "mayo", "junio", "julio",
+    "agosto", "septiembre", "octubre", "noviembre", "diciembre", "janeiro", "fevereiro",
+    "março", "maio", "junho", "julho", "setembro", "outubro", "novembro", "dezembro", "gennaio",
+    "febbraio", "aprile", "maggio", "giugno", "luglio", "settembre", "ottobre", "dicembre",
+})  # fmt: skip
+FILE_WORDS = frozenset({  # what rows and buttons of files say, and no title
     "pdf", "adobe", "acrobat", "download", "downloads", "view", "open", "file", "files", "size",
     "format", "full", "text", "fulltext", "document", "version", "description", "name", "main",
     "published", "accepted", "submitted", "available", "under", "license", "access", "language",
@@ -698,7 +720,14 @@ FILE_WORDS = frozenset({  # what rows of files say, and no title
     "εγγράφου", "dokumentu", "dokumentum", "pliku", "souboru", "súboru", "fișierul",
     "documentul", "datoteku", "dosyayı", "belge", "berkas", "dokumen", "файла", "документ",
     "документа", "файлу", "utgave",
-})  # fmt: skip
+    "link", "direct", "mirror", "author", "authors", "copy", "working", "newest", "older",
+    "extended", "long", "short", "electronic", "entire", "whole", "oneside", "twoside", "sided",
+    "compressed", "printing", "academic", "scholarly", "scientific", "offprint", "eprint",
+    "record", "journal", "book", "monograph", "ssrn", "nber", "cepr", "repec", "researchgate",
+    "dropbox", "google", "drive", "printer", "imprimir", "imprimer", "drucken", "voir",
+    "beitrag", "buch", "livre", "libro", "livro", "täistekst", "more", "letter", "updated",
+    "last",
+}) | MONTHS  # fmt: skip
 TITLE_AS_TEXT = 2.0  # repositories set the paper's title on the link to its file
 FILE_NAME_AS_TEXT = 1.0  # a text such as "thesis.pdf"
 

@@ -40,7 +40,7 @@ class Lexicon:
         for start, word in enumerate(words[:MAX_WORDS]):
             if start < skip or word not in self._first:
                 continue
-            for length in (4, 3, 2, 1):
+            for length in range(min(4, len(words) - start), 0, -1):
                 hit = self._phrases.get(" ".join(words[start : start + length]))
                 if hit is not None:
                     skip = start + length
@@ -64,7 +64,12 @@ _OF_BOX = frozenset({"card", "modal", "panel", "entry", "box", "tile"})  # its f
 _FILES = next(w for w in weights.HEADINGS if w.name == "under-files")
 _PART = next(w for w in weights.TEXT if w.name == "says-part")
 _OPEN = next(w for w in weights.TEXT if w.name == "says-open-file")
-_VIEW = ["view"]  # a button that says no more; in longer texts it leads to lists and figures
+# Buttons that say no more; in longer texts they lead to lists and figures, or to anything.
+_ALONE = frozenset({
+    "view", "link", "open", "read", "access", "text", "file", "report", "study", "publication",
+    "book", "monograph", "lire", "lesen", "leer", "ler", "leggi", "читать", "rapport", "bericht",
+    "informe", "livre", "buch", "libro", "livro",
+})  # fmt: skip
 _CJK_LISTS = tuple(w for w in weights.TEXT if w.name.startswith("says-cjk-"))
 
 
@@ -72,7 +77,8 @@ _CJK_LISTS = tuple(w for w in weights.TEXT if w.name.startswith("says-cjk-"))
 def of_text(text: str) -> dict[str, Words]:
     """The word lists that *text* speaks of, by name; nobody changes what comes back."""
     said = split(text)
-    found = {_OPEN.name: _OPEN} if said == _VIEW else _carried(said)
+    is_alone = len(said) == 1 and said[0] in _ALONE
+    found = {_OPEN.name: _OPEN} if is_alone else _carried(said)
     if not text.isascii() and _CJK.search(text):
         for words in _CJK_LISTS:
             if any(word in text for word in words.words):

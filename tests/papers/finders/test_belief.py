@@ -86,6 +86,7 @@ OF_NO_PAPER = (
     ("submission", "/normas", "<title>Revista</title><h2>Normas para autores</h2><p>Resumen.</p>"),
     ("issue", "/heft/2019-3", "<h1>Winter</h1>"),
     ("post", "/kongress", "<h1>Annual Conference of Ice 2024</h1>"),
+    ("post", "/ice", "<h1>The 4th Northern Conference of Ice, Rope and Ink</h1><p>Abstract</p>"),
     ("post", "/courses/ice-2020", "<h1>Ice</h1><p>Taught by Ada Quill.</p>"),
 )
 
@@ -124,7 +125,14 @@ def test_no_file_of_another_name_is_believed_on_a_page_of_one_paper(metas, links
     assert "fut" not in {c.label for c in found}
 
 
-@pytest.mark.parametrize("text", ["Makalenin tamamı", "Скачать статью", "PDF下载", "Pobierz plik"])
+BUTTONS_OF_A_PAPER = (
+    "Makalenin tamamı", "Скачать статью", "PDF下载", "Pobierz plik", "دریافت", "Link", "[link]",
+    "Read", "Report", "Open", "Lire", "SSRN version", "NBER version", "Author copy",
+    "Extended version", "Version of record", "Draft, March 2019", "PDF (juin 2020)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BUTTONS_OF_A_PAPER)
 def test_a_button_in_any_language_has_no_name_of_its_own(text):
     body = f"{PLAIN}<p>Abstract</p><a href=/f/zz.pdf>{text}</a><a href=/f/yy.pdf>Floor plan</a>"
     page = Page("https://x.example/wp/a.html", body.encode(), "text/html; charset=utf-8")
@@ -144,6 +152,52 @@ def test_a_part_of_the_title_that_the_address_spells_is_the_papers():
     )
     found = find(Page("https://x.example/research/slow-rivers/", body.encode()))
     assert (found[0].url[-6:], found[0].label) == ("zz.pdf", "fut")
+
+
+@pytest.mark.parametrize("text", ["Academic publication", "March 2019", "US Letter", "Compressed"])
+def test_what_only_says_what_a_file_is_names_no_other(text):
+    body = f"{PLAIN}<p>Abstract</p><a href=/f/zz.pdf>{text}</a>"
+    assert find(Page("https://x.example/wp/a.html", body.encode()))[0].label == "fut"
+
+
+def test_the_file_of_a_themes_example_is_not_the_papers():
+    left = "<a href=http://repo.example.ac.uk/352095/1/Cushen-IMV2013.pdf>Preprint PDF</a>"
+    body = f"{METAS}{PLAIN}<p>Abstract</p>{left}"
+    assert find(Page("https://x.example/publication/ice/", body.encode()))[0].label == "other"
+
+
+def test_chapters_are_no_further_files_of_the_whole_they_are_named_for():
+    files = "".join(f"<p><a href=/f/QuillThesis{n}.pdf>PDF</a></p>" for n in ("", "Ch1", "Ch2"))
+    found = find(Page("https://x.example/thesis/ice", f"{PLAIN}{files}".encode()))
+    assert [c.url[-15:] for c in found if c.promising] == ["QuillThesis.pdf"]
+
+
+@pytest.mark.parametrize("address", ["tag/ice/", "tags/ice/index.html", "post/page/1/index.html"])
+def test_a_sites_section_is_a_list_under_any_of_its_addresses(address):
+    body = "<h1>Ice</h1><h2>Slow glaciers and quick rivers</h2><p>Abstract</p>"
+    found = find(Page(f"https://x.example/{address}", f"{body}<a href=/z.pdf>PDF</a>".encode()))
+    assert {c.label for c in found} == {"other"}
+
+
+UNTITLED = (
+    "",
+    "<h1>Job market paper</h1>",
+    "<h2>Working papers</h2>",
+)
+
+
+@pytest.mark.parametrize("heading", UNTITLED)
+@pytest.mark.parametrize("most", [60, 200])
+def test_a_text_is_the_title_where_headings_name_its_series_alone(heading, most):
+    text = "Slow glaciers, quick rivers and all the deep valleys between them " * 3
+    body = f"<title>Ice</title>{heading}<p><a href=/f/zz.pdf>{text[:most]}</a></p><p>Abstract</p>"
+    assert find(Page("https://x.example/wp/a.html", body.encode()))[0].label == "fut"
+
+
+def test_a_text_has_a_name_of_its_own_where_a_heading_has_one():
+    body = "<title>Ice</title><h1>Glaciers</h1><a href=/f/zz.pdf>Floor plan of the old house</a>"
+    found = find(Page("https://x.example/wp/a.html", f"{body}<p>Abstract</p>".encode()))
+    assert found[0].label == "other"
 
 
 def test_a_viewer_is_no_rival_of_the_file_that_it_leads_to():

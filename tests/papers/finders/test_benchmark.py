@@ -51,6 +51,40 @@ def test_a_file_without_markers_is_left_alone(tmp_path):
     assert docs.read_text() == "words\n"
 
 
+TEMPLATES = "".join(
+    f"Template-Type: ReDIF-Article 1.0\nTitle: {title}\nHandle: RePEc:abc:wpaper:{n}\n\n"
+    for n, title in enumerate(
+        (
+            "4th Northern Conference of Ice and Rope",
+            "The 67th Annual Meeting of the Ice Society",
+            "Quiet rivers and effects of monetary policy",
+            "Modelling of the current account",
+        )
+    )
+)
+SHARED = ROOT.parent / "shared" / "redif"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "templates of our own",
+        pytest.param(
+            "real ones", marks=pytest.mark.skipif(not SHARED.is_dir(), reason="no templates here")
+        ),
+    ],
+)
+def test_titles_are_believed_in_every_form_and_buttons_in_none(tmp_path, given):
+    (tmp_path / "a.rdf").write_text(TEMPLATES)
+    redif = tmp_path if given == "templates of our own" else SHARED
+    done = run("--redif", redif, "--titles", "1500", script="titles.py")
+    rows = [r.split("|") for r in done.stdout.splitlines() if r.endswith("% |")]
+    shares = {row[1].strip(): float(row[3].strip(" %")) for row in rows}
+    assert shares.pop("buttons of a site (PDF)") == 0, done.stderr
+    assert len(shares) == 5
+    assert min(shares.values()) >= 99.5, (shares, done.stderr)
+
+
 CITED = (
     "<meta name=citation_pdf_url content=/f/5512.pdf><link type=application/pdf href=/f/5512.pdf>"
 )

@@ -200,6 +200,8 @@ def test_longer_phrases_hide_the_words_in_them():
     assert set(words.of_text("Graphical abstract")) == {"says-part"}
     assert set(words.of_text("Full text PDF")) == {"says-full-text", "says-pdf"}
     assert set(words.of_text("Author instructions (PDF)")) == {"says-business", "says-pdf"}
+    assert set(words.of_text("Slow ice and the current account")) == set()
+    assert set(words.of_text("Your account")) == {"says-business"}
 
 
 def test_a_page_leaves_out_itself_but_for_the_scheme_only():
