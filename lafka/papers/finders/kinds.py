@@ -127,8 +127,8 @@ _BY_HEADING = {
         r"^(?:\w+ ){0,2}(?:conference|congress|meeting|workshop|symposium|assembly)"
         r"(?: (?:of|on)\b.*)?$"
         r"|^press (?:release|conference)|^(?:jahres)?tagung\b|^journées d|^colloque\b|^jornadas?\b"
-        r"|^(?:seminar|project|workshop|event|(?:\S+ ){0,3}tutorial) ?:"
-        r"|\bvacanc(?:y|ies)\b|^stellenausschreibung"
+        r"|^(?:seminar|project|workshop|event) ?:"
+        r"|\bsyllab(?:us|i)\b|\bvacanc(?:y|ies)\b|^stellenausschreibung"
         r"|\b(?:post-?doc\w*|faculty|professor|research) positions?\b"
         r"|^(?:avis de )?soutenance\b|\b(?:thesis|phd|dissertation) defen[cs]e\b"
         r"|^(?:lectura|defensa) de (?:la )?tesis|^defesa de (?:tese|dissertação)|^disputation\b"
@@ -144,7 +144,7 @@ _OF_POSTS = re.compile(
 # itself, however long it is.
 _OF_A_VOLUME = re.compile(r"^(?:book of abstracts|abstract book|proceedings of)\b", re.IGNORECASE)
 _OF_AN_HOUR = re.compile(
-    r"^(?:(?:invited|keynote|plenary|guest) )?(?:lecture|talk) ?:"
+    r"^(?:(?:invited|keynote|plenary|guest) )?(?:lecture|talk) ?:|^(?:\S+ ){0,3}tutorial ?:"
     r"|^(?:lecture|lesson|week|vorlesung|lezione|cours|clase|(?:pré-)?aula|лекция) \d"
     r"|^(?:math|econ|phys|chem|biol?|stat|csc?e?|eecs|hist|phil|poli?|psych?|soc|ling)s?"
     r"[ -]?\d{3,5}[a-z]?\b",
@@ -218,7 +218,7 @@ _PAPER_ADDRESS = re.compile(
     r"|handle|eprints?|theses|thesis|publications?|publikationen|arti[ck]uls?|art[ií]culos?|artigos?"
     r"|articol[oie]|artyku[lł]y?|[cč]lanek|clanky|clanak|makale|cikk|art[ií]kkel[i]?|publikac[ej]a?"
     r"|pubblicazion[ei]|publicaciones|publicacoes)/[^/]"
-    r"|/(?:(?:my|phd|ma|msc|master'?s?)[-_]?)?(?:thesis|these|dissertation|tesis|tese|jmp)"
+    r"|/(?:(?:my|phd|ma|msc|master'?s?)[-_]?)?(?:thesis|these|dissertation|tesis|tese|jmp|hdr)"
     r"(?:[-_][a-z]{2})?(?:\.\w{3,5}|/)?$"
 )
 _DIGITAL_COMMONS = "viewcontent.cgi?article="

@@ -351,6 +351,8 @@ TEXT: tuple[Words, ...] = (
             "elenco delle pubblicazioni", "список публикаций",
             "datenschutz", "normas", "mentions légales",
             "instrucciones", "kuralları", "правила", "datos de contacto", "cv", "curriculum vitae",
+            "research statement", "teaching statement", "diversity statement", "consent form",
+            "teaching portfolio", "teaching evaluations", "syllabus", "syllabi",
             "vita", "agenda", "schedule", "timetable", "programme", "program", "conference program",
             "statutes", "bylaws", "calendar", "invitation", "minutes", "syllabus", "richtlinien",
             "autorenrichtlinien", "hinweise", "satzung", "consignes", "instructions aux auteurs",
@@ -550,7 +552,7 @@ HREF = Patterns(
             r"suppl?_?(?:file|mat|data|info|doc)?s?[/_.-]|supplement|/suppl?/|-mmc\d|/mmc\d|mmc\d+\."
             r"|suppinfo|downloadsuppfile|_si_\d|[_-]si\.pdf|[_.-]s\d{1,3}\.pdf|moesm\d|/esm/|appendi(?:x|ces)"
             r"|[_-]slides|/slides|[_-]poster|/posters?/|draft-?revisions|datasupp|media_?component|additional_?file|\.supp\d|/dc\d/"
-            r"|peer_?review|reviewer|author-?disclosure|disclosure-?statement|type=supplementary|\.s\d{3}\b|annex[e_.-]|anhang"
+            r"|peer_?review|reviewer|author-?disclosure|disclosure-?statement|type=supplementary|\.s\d{3}\b|(?<!sans.)annex[e_.-]|anhang"
             r"|(?:user[_-]?guide|code[_-]?book|readme)[^/]*$|/(?:defen[sc]e|soutenance)\.pdf$"
         ),
     ),
@@ -563,7 +565,7 @@ HREF = Patterns(
             "downloadfigure", "downloadtable", "/fig", "abstract.pdf", "_abs.pdf", "/abstract",
             "license", "licence", "firstpage", "first-page", "content.pdf", "contents.pdf",
             "powerpoint", ".ppt", "inhalt", "titelblatt", "resumo.pdf", "resumen", "_summary",
-            "_sumario", "errat", "corrigend", "issue", "/table/", "autoriza", "program",
+            "_sumario", "errat", "corrigend", "issue", "/table/", "autoriza", "program", "agenda",
             "declara", "agreement", "erklaerung", "pengesahan", "pernyataan", "daftar",
             "tiivistelm", "lehdist", "pressrelease", "press_", "press-", "fassung", "tafelband",
             "posud", "propositions", "stelling", "approval", "turnitin", "similarity", "plagi",
@@ -577,6 +579,7 @@ HREF = Patterns(
             r"|(?:full|whole|complete)(?:[-_+ ]|%20)*issue|issue-?full"
             r"|(?:20\d\d|conference|workshop|symposium|final|detailed)[-_ ]?program(?:me)?\.pdf$"
             r"|/(?:daily-?)?program(?:me)?(?:[-_]?[a-z]{0,8}20\d\d)?\.pdf$"
+            r"|(?<![a-z])agenda(?:[-_ ]?20\d\d)?\.pdf$"
             r"|autoriza[cç][^/]*$|declara[ct][^/]*$|agreement[^/]*$|erklaerung[^/]*$"
             r"|(?:pengesahan|pernyataan|daftar_?(?:isi|pustaka)|tiivistelm|lehdist[oö]tiedot|tafelband"
             r"|(?:zusammen|kurz)fassung|posud[eo]k|stellingen|(?:approval|similarity)_?(?:form|sheet|page|report)"
