@@ -432,8 +432,11 @@ def _has_one_paper(page: Page, named: re.Pattern[str]) -> bool:
 
 
 def _has_abstract(page: Page) -> bool:
-    """Return whether one heading of *page*, of any rank, is for an abstract."""
-    return _abstracts([text for said in page.headings.values() for _, text in said]) == 1
+    """Return whether one heading of *page*, of any rank, is for an abstract, or one text begins as
+    one: ``Abstract.``
+    """
+    headings = [text for said in page.headings.values() for _, text in said]
+    return _abstracts(headings) == 1 or len(_BEFORE_ABSTRACT.findall(page.lowered)) == 1
 
 
 def _abstracts(headings: Sequence[str]) -> int:
