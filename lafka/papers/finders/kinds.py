@@ -214,7 +214,7 @@ _SECTION = re.compile(
 )
 _ADDRESSES = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_ADDRESS.items())
 _PAPER_ADDRESS = re.compile(
-    r"/(?:wps?|dps?|w?papers?|(?:working|discussion|research)-?papers?|articles?|artikel|abs|doi"
+    r"/(?:wps?|dps?|w?papers?|(?:working|discussion|research)-?papers?|articles?|artikel|abs(?:tracts?)?|doi"
     r"|handle|eprints?|theses|thesis|publications?|publikationen|arti[ck]uls?|art[ií]culos?|artigos?"
     r"|articol[oie]|artyku[lł]y?|[cč]lanek|clanky|clanak|makale|cikk|art[ií]kkel[i]?|publikac[ej]a?"
     r"|pubblicazion[ei]|publicaciones|publicacoes)/[^/]"
