@@ -91,12 +91,10 @@ _BY_HEADING = {
         r"|^(?:for )?(?:reviewers|referees)$|^gutachter|évaluateurs$|^(?:dla )?recenzen"
         r"|^(?:evaluadores|avaliadores|pareceristas|eq?uipe? editorial)"
         r"|^about (?:the|this|our) .*\b(?:series|journal|archive)$"
-        r"|^annual (?:general meeting|report)|^(?:activity report|newsletter|by-?laws|tenders?)\b"
+        r"|^annual general meeting|^(?:activity report|newsletter|by-?laws|tenders?)\b"
         r"|^(?:constitution|statutes?|bulletin) (?:of|no|\d)|^(?:\w+ ){0,2}(?:charter|statutes)$"
         r"|\bbulletin (?:no\.? ?)?\d+$"
-        r"|^(?:rapport (?:annuel|d.activité)|jahresbericht|geschäftsbericht|satzung|statuten?\b"
-        r"|informe anual|memoria anual|relatório (?:anual|e contas)|relazione annuale"
-        r"|годовой отч[её]т|устав)"
+        r"|^(?:rapport d.activité|satzung|statuten?\b|relatório e contas|устав)"
     ),
     PageKind.ISSUE: (
         r"table of contents|^current issue|^latest issue|^contents of|^(?:issue|heft|numéro) \d"
