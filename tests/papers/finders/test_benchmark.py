@@ -51,6 +51,13 @@ def test_a_file_without_markers_is_left_alone(tmp_path):
     assert docs.read_text() == "words\n"
 
 
+def test_buttons_tell_of_how_many_pages_each_text_is_believed(tmp_path):
+    texts = ("--text", "PDF", "--text", "Floor plan")
+    done = run("--splaps", folder(tmp_path), *texts, "--lost", script="buttons.py")
+    assert "| PDF | 1 | 100.0% |\n| Floor plan | 1 | 0.0% |" in done.stdout, done.stderr
+    assert "\none\t" in done.stdout
+
+
 TEMPLATES = "".join(
     f"Template-Type: ReDIF-Article 1.0\nTitle: {title}\nHandle: RePEc:abc:wpaper:{n}\n\n"
     for n, title in enumerate(
