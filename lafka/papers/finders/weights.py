@@ -602,7 +602,7 @@ HREF = Patterns(
         name="names-chapter",
         weight=-0.5,
         why="a file whose name says that it is a part; it may be what the page is about",
-        stems=("bab", "chap", "kap", "cap", "/ch", "-ch", "_ch", "nch", "sch"),
+        stems=("bab", "chap", "kap", "cap", "/ch", "-ch", "_ch", "sisch", "tionch"),
         pattern=re.compile(
             r"(?:(?<![a-z])|(?<=thesis)|(?<=dissertation))"
             r"(?:bab|ch(?:ap(?:ter|itre)?)?|kap(?:itel)?|cap(?:itulo|itolo)?)[ _-]?"
@@ -814,11 +814,11 @@ SECTIONS: tuple[Words, ...] = (
 )  # fmt: skip
 
 # A class that says tools of the article wins over the word nav in it.
-TOOLS = (
+TOOLS = frozenset({
     "article-tools", "articletools", "article-nav", "articlenav", "article-actions", "download",
     "pdf", "fulltext", "full-text", "access", "tools", "files", "galleys", "toolbar", "publication",
     "alternate-formats",
-)  # fmt: skip
+})  # fmt: skip
 
 # Of the last heading before a link.
 HEADINGS: tuple[Words, ...] = (

@@ -150,21 +150,27 @@ def of_heading(text: str) -> tuple[Words, ...]:
 @lru_cache(maxsize=8192)
 def of_section(tag: str, role: str, names: str) -> tuple[tuple[Words, ...], bool]:
     """(sections that an element with this class and id opens, whether it holds article tools)."""
-    found: dict[str, Words] = {}
-    spoken = [tag, role.lower()]
+    spoken = (_SECTION_OF.get(word) for word in (tag, role.lower()))
+    found = {hit.name: hit for hit in spoken if hit is not None}
+    tools = False
     if tag == "a":
         names = names.replace(_OF_DOCUTILS, "")
     for name in names.split()[:24]:
-        pieces = [p.lower() for p in _PIECE.findall(name)]
-        if not _OF_PAPER.isdisjoint(pieces):
-            pieces = [p for p in pieces if p not in _OF_SITE]
-        elif not _OF_BOX.isdisjoint(pieces):
-            pieces = [p for p in pieces if p not in ("footer", "foot")]
-        spoken += [name.lower(), *pieces]
-        spoken += ["-".join(pair) for pair in pairwise(pieces)]
-    for word in spoken:
-        hit = _SECTION_OF.get(word)
-        if hit is not None:
-            found[hit.name] = hit
-    tools = any(word in weights.TOOLS for word in spoken[2:])
+        hits, of_tools = _of_name(name)
+        found.update(hits)
+        tools = tools or of_tools
     return tuple(found.values()), tools
+
+
+@lru_cache(maxsize=8192)
+def _of_name(name: str) -> tuple[dict[str, Words], bool]:
+    """The same for one class or id; nobody changes what comes back."""
+    pieces = [p.lower() for p in _PIECE.findall(name)]
+    if not _OF_PAPER.isdisjoint(pieces):
+        pieces = [p for p in pieces if p not in _OF_SITE]
+    elif not _OF_BOX.isdisjoint(pieces):
+        pieces = [p for p in pieces if p not in ("footer", "foot")]
+    spoken = [name.lower(), *pieces, *("-".join(pair) for pair in pairwise(pieces))]
+    hits = (_SECTION_OF.get(word) for word in spoken)
+    found = {hit.name: hit for hit in hits if hit is not None}
+    return found, not weights.TOOLS.isdisjoint(spoken)
