@@ -223,8 +223,8 @@ def identify(
     """The identity of the page at *url*.
 
     *canonical* are other addresses it gives for itself, *identifiers* what its metas call its
-    identifier, *titles* what may be its paper's title, *below* what is it only where a link says
-    the same, *aliases* the pid and the futli.
+    identifier, *titles* what may be its paper's title, *below* headings that are it only where a
+    link says the same, *aliases* the pid and the futli.
     """
     titles, aliases = tuple(titles), tuple(aliases)
     said = (*titles, *below)

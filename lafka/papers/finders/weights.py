@@ -694,7 +694,7 @@ WITHHELD = -5.0  # the page says that it does not give the text, and the file sh
 ONE_OF_MANY = -8.0  # a file in such a list that nothing says to be this paper's
 OWN_ROW = 4.0  # the row of the list that names the paper by its pid or by the futli's fragment
 
-MONTHS = frozenset({  # of what a version is
+MONTHS = frozenset({  # a version may be named by its own: *Draft, March 2019*
     "january", "february", "march", "april", "june", "july", "august", "september", "october",
     "november", "december", "janvier", "février", "mars", "avril", "juin", "juillet", "août",
     "septembre", "octobre", "novembre", "décembre", "januar", "februar", "märz", "juni", "juli",
