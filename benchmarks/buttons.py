@@ -20,12 +20,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import splaps as labelled
 from splaps import Splap, answer
-from stripped import has_own_link, stripped
+from stripped import has_own_link, own_links, stripped
 from tables import markdown
 
 from lafka.papers.candidates import Candidate
 from lafka.papers.finders import find
-from lafka.papers.finders.urls import twin_key
 
 NOTHING = "(nothing)"
 TEXTS = (
@@ -41,16 +40,14 @@ TEXTS = (
 def saying(splap: Splap, text: str) -> Candidate | None:
     """The candidate for the right PDF of *splap*, where each link to it says *text*."""
     page = stripped(splap.page, "all")
-    for element in page.every("a"):
-        url = splap.page.absolute(element.get("href"))
-        if url and twin_key(url) in splap.expected:
-            for child in list(element.node):
-                element.node.remove(child)
-            element.node.text = "" if text == NOTHING else text
-            for name in ("title", "aria-label"):
-                element.node.attrib.pop(name, None)
+    for element in own_links(splap, page):
+        for child in list(element.node):
+            element.node.remove(child)
+        element.node.text = "" if text == NOTHING else text
+        for name in ("title", "aria-label"):
+            element.node.attrib.pop(name, None)
     right = [c for c in find(page) if answer(splap, c) == "fut"]
-    return next((c for c in right if c.label == "fut" and c.promising), next(iter(right), None))
+    return next(filter(is_believed, right), next(iter(right), None))
 
 
 def is_believed(found: Candidate | None) -> bool:

@@ -9,7 +9,7 @@ that have a link of their own to the right PDF, and pages that have none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lxml import etree
@@ -17,6 +17,7 @@ from splaps import Splap, answer, asked, mislabelled
 
 from lafka.papers.candidates import Candidate
 from lafka.papers.finders import Page, describe, find
+from lafka.papers.finders.pages import Element
 from lafka.papers.finders.urls import twin_key
 
 KINDS = ("nothing", "meta", "link", "json-ld", "script", "all", "bare", "plain")
@@ -37,10 +38,16 @@ class Answer:
     mislabelled: int
 
 
+def own_links(splap: Splap, page: Page) -> Iterator[Element]:
+    """Yield each ``<a>`` of *page*, the one of *splap* or a copy, that leads to the right PDF."""
+    for element in page.every("a"):
+        url = page.absolute(element.get("href"))
+        if url and twin_key(url) in splap.expected:
+            yield element
+
+
 def has_own_link(splap: Splap) -> bool:
-    """Whether an ``<a>`` of the page leads to the right PDF itself."""
-    urls = (splap.page.absolute(e.get("href")) for e in splap.page.every("a"))
-    return any(url and twin_key(url) in splap.expected for url in urls)
+    return any(own_links(splap, splap.page))
 
 
 def stripped(page: Page, kind: str) -> Page:

@@ -142,7 +142,8 @@ _OF_POSTS = re.compile(
 # itself, however long it is.
 _OF_A_VOLUME = re.compile(r"^(?:book of abstracts|abstract book|proceedings of)\b", re.IGNORECASE)
 _OF_AN_HOUR = re.compile(
-    r"^(?:(?:invited|keynote|plenary|guest) )?(?:lecture|talk) ?:|^(?:\S+ ){0,3}tutorial ?:"
+    r"^(?:(?:invited|keynote|plenary|guest) )?(?:lecture|talk) ?:"
+    r"|^(?:\S+ ){0,3}tutorial ?:"
     r"|^(?:lecture|lesson|week|vorlesung|lezione|cours|clase|(?:pré-)?aula|лекция) \d"
     r"|^(?:math|econ|phys|chem|biol?|stat|csc?e?|eecs|hist|phil|poli?|psych?|soc|ling)s?"
     r"[ -]?\d{3,5}[a-z]?\b",
@@ -205,10 +206,9 @@ _BY_ADDRESS = {
 _TALK = re.compile(r"/(?:talk|event|seminar|keynote|vortrag|vortraege)s?/[^/]+/?$")
 # A generator's pages of all that a site has of one sort, whatever they tell of each.
 _SECTION = re.compile(
-    r"/(?:tags?|categor(?:y|ies)|keywords?|publication[-_]types?)/[^/]+/?(?:page/\d+/?)?"
-    r"(?:index\.\w{3,5})?$"
-    r"|/(?:publication|(?<!publication/)preprint|(?:book-?)?chapter|talk|event|post)s?/(?:page/\d+/?)?"
-    r"(?:index\.\w{3,5})?$"
+    r"/(?:(?:tags?|categor(?:y|ies)|keywords?|publication[-_]types?)/[^/]+/?"
+    r"|(?:publication|(?<!publication/)preprint|(?:book-?)?chapter|talk|event|post)s?/)"
+    r"(?:page/\d+/?)?(?:index\.\w{3,5})?$"
 )
 _ADDRESSES = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_ADDRESS.items())
 _PAPER_ADDRESS = re.compile(
@@ -457,7 +457,7 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
             kind is PageKind.LIST and _has_one_paper(page, pattern)
         ):
             return kind
-    if begun := _begun(heading, address):
+    if begun := _begun(heading, address, in_series=series is not None):
         return begun
     parts = {text_of(e.node) for e in page.every(*_PARTS)}
     if sum(_PARTS_OF_LIST.search(text) is not None for text in parts) > 1:
@@ -481,11 +481,11 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
     return None if named and _ABSTRACT.search(page.lowered) else named
 
 
-def _begun(heading: str, address: str) -> PageKind | None:
+def _begun(heading: str, address: str, *, in_series: bool) -> PageKind | None:
     """Return the kind that a heading begins with; or a talk, whose abstract is no paper's."""
     if _OF_AN_HOUR.search(heading) or _TALK.search(address):
         return PageKind.POST
-    if _OF_A_CONFERENCE.search(heading) and not _PAPER_ADDRESS.search(address):
+    if _OF_A_CONFERENCE.search(heading) and not in_series:
         return PageKind.POST  # a series may have a paper on it, of the same title
     if _OF_A_VOLUME.search(heading):
         return PageKind.ISSUE

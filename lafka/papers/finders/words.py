@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 
@@ -150,9 +150,7 @@ def of_heading(text: str) -> tuple[Words, ...]:
 @lru_cache(maxsize=8192)
 def of_section(tag: str, role: str, names: str) -> tuple[tuple[Words, ...], bool]:
     """(sections that an element with this class and id opens, whether it holds article tools)."""
-    spoken = (_SECTION_OF.get(word) for word in (tag, role.lower()))
-    found = {hit.name: hit for hit in spoken if hit is not None}
-    tools = False
+    found, tools = _opened((tag, role.lower())), False
     if tag == "a":
         names = names.replace(_OF_DOCUTILS, "")
     for name in names.split()[:24]:
@@ -171,6 +169,9 @@ def _of_name(name: str) -> tuple[dict[str, Words], bool]:
     elif not _OF_BOX.isdisjoint(pieces):
         pieces = [p for p in pieces if p not in ("footer", "foot")]
     spoken = [name.lower(), *pieces, *("-".join(pair) for pair in pairwise(pieces))]
+    return _opened(spoken), not weights.TOOLS.isdisjoint(spoken)
+
+
+def _opened(spoken: Iterable[str]) -> dict[str, Words]:
     hits = (_SECTION_OF.get(word) for word in spoken)
-    found = {hit.name: hit for hit in hits if hit is not None}
-    return found, not weights.TOOLS.isdisjoint(spoken)
+    return {hit.name: hit for hit in hits if hit is not None}
