@@ -14,7 +14,7 @@ from lafka import __main__ as program
 from lafka.cli.base import INTERRUPTED, attempt
 from tests import starts
 from tests.stores import Store, pdf
-from tests.waiting import LIMIT
+from tests.waiting import LIMIT, sleeps, until
 
 ROOT = Path(__file__).parents[1]
 PID = "RePEc:abc:wpaper:{}"
@@ -53,6 +53,7 @@ def test_a_tick_of_ctrl_c_is_one_line(root: Path, verb: str, to_all: bool) -> No
     os.mkfifo(suwaf)
     process = begun(root, verb)
     with suwaf.open("wb"):  # waits for a reader, which then waits for a byte
+        until(lambda: sleeps(process.pid))
         if to_all:
             os.killpg(process.pid, signal.SIGINT)
         else:

@@ -26,7 +26,8 @@ print(json.dumps({
 print("told", file=sys.stderr)
 sys.exit(3)
 """
-WAITS = "import time\nprint('begun', flush=True)\ntime.sleep(600)\n"
+WAITS = "import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.01)\n"
+"""Sleeps briefly, as a signal that comes just before a sleep begins does not end it."""
 
 
 def both(program: str, folder: Path, **how: object) -> list[subprocess.CompletedProcess[str]]:
