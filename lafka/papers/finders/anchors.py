@@ -48,6 +48,7 @@ MAX_DESCRIPTION = 60  # characters of a cell that says what a file is
 MAX_BESIDE = 20  # links of a row or paragraph that are looked through
 MAX_BUTTONS = 10  # links of a menu that is a paper's
 MAX_INSIDE = 10  # pictures looked at in one link
+MAX_FORM = 5  # elements around a button that are looked through for its form
 _SPOKEN = ("title", "aria-label", "download")
 _HINTS = frozenset({"class", "id", "rel", "name"})
 _ICON_NAMES = frozenset({"src", "class", "href", "xlink:href", "data-icon", "title"})
@@ -194,10 +195,23 @@ def _attributes(page: Page, element: Element) -> str | None:
 
 def _button(page: Page, element: Element) -> str | None:
     tag = element.node.tag
+    if tag == "button" and (url := _of_form(page, element)):
+        return url
     if tag == "option" or (tag == "input" and element.get("value").startswith("http")):
         value = element.get("value")
         return page.absolute(value) if "/" in value or ".pdf" in value.lower() else None
     return _attributes(page, element)
+
+
+def _of_form(page: Page, element: Element) -> str | None:
+    """The file that a button asks for by a form without fields, as if it were a link."""
+    around = islice(element.node.iterancestors(), MAX_FORM)
+    form = next((node for node in around if node.tag == "form"), None)
+    action = form.get("action", "") if form is not None else ""
+    if form is None or not action.endswith(".pdf") or form.get("method", "").lower() == "post":
+        return None
+    has_fields = any(True for _ in form.iter("input", "select", "textarea"))
+    return None if has_fields else page.absolute(action)
 
 
 class Scorer:

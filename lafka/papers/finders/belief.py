@@ -213,8 +213,8 @@ def _label(candidate: Candidate, likely: float) -> str:
 def _with_only_file(found: Sequence[Candidate], kind: PageKind) -> list[Candidate]:
     """The same, with a word for the one file that a page of one paper offers, wherever it stands.
 
-    A heading over it says nothing against it. Where it is not clear that the page is of a paper,
-    the file needs a sign of its own.
+    A heading over it says nothing against it, unless a file of another site stands there as well.
+    Where it is not clear that the page is of a paper, the file needs a sign of its own.
     """
     given, files = found, [c for c in found if _is_file(c)]
     if kind is PageKind.PAPER and not files:
@@ -225,7 +225,7 @@ def _with_only_file(found: Sequence[Candidate], kind: PageKind) -> list[Candidat
         found = unnamed if len({urls.twin_key(c.url) for c in files}) == 1 else found
     if len({urls.twin_key(c.url) for c in files}) != 1:
         return [*found]
-    if any(map(_is_told_elsewhere, given)):
+    if any(map(_is_told_elsewhere, given)) or _is_among_others(files[0], given):
         return [*given]
     names = {c.url for c in files}
     made = [
@@ -252,6 +252,13 @@ def _is_told_elsewhere(candidate: Candidate) -> bool:
         return False
     against = (signs.NO_FILE | signs.NEIGHBOURS) - {"other-site"}
     return candidate.score >= weights.LONE and against.isdisjoint(reasons)
+
+
+def _is_among_others(candidate: Candidate, found: Sequence[Candidate]) -> bool:
+    """Return whether files of other sites stand in the place that speaks against *candidate*."""
+    places = _PLACES.intersection(candidate.reasons)
+    others = (c for c in found if _ELSEWHERE.issubset(c.reasons))
+    return any(not places.isdisjoint(c.reasons) for c in others)
 
 
 def _unnamed(candidate: Candidate) -> Candidate:

@@ -253,6 +253,17 @@ def identify(
     )
 
 
+def only_doi(hrefs: Iterable[str]) -> tuple[str, ...]:
+    """The DOI that two links or more have in their addresses, where no link has another."""
+    addresses = {href.partition("#")[0] for href in hrefs if "10." in href}
+    if len(addresses) < 2:
+        return ()
+    found = [_dois([unquote(address)])[:1] for address in addresses]
+    dois = sorted((doi for one in found for doi in one), key=len)
+    same = len(dois) > 1 and all(_goes_on(doi, dois[0]) for doi in dois)
+    return (dois[0],) if same else ()
+
+
 def _signs_of(
     addresses: Iterable[str], dois: Iterable[str]
 ) -> tuple[dict[str, None], dict[str, None]]:
@@ -336,6 +347,8 @@ def _tokens(address: str, strong: dict[str, None], numbers: dict[str, None]) -> 
     slug = _slug(path)
     if slug:
         numbers[_loose(slug)] = None
+    elif slug := _slug(path.rstrip("/")):  # a folder, which other files may lie in as well
+        numbers[rf"(?<=/){_loose(slug)}(?=\.pdf)"] = None
 
 
 def _slug(path: str) -> str:

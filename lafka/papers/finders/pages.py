@@ -15,7 +15,7 @@ from lxml import etree
 from w3lib.encoding import html_to_unicode
 
 from lafka.papers.finders import urls
-from lafka.papers.finders.identity import MIN_WORDS, Identity, identify
+from lafka.papers.finders.identity import MIN_WORDS, Identity, identify, only_doi
 
 MAX_BYTES = 4 * 1024 * 1024  # of a page; the largest landing pages measured have 1.2 MB
 MAX_ATTRIBUTES = 500  # of one tag: libxml2's look-up of doubles is quadratic in them
@@ -236,12 +236,16 @@ class Page:
         return identify(
             self.url,
             canonical=canonical,
-            identifiers=self.meta(*_IDENTIFIER_METAS)[:20],
+            identifiers=self.meta(*_IDENTIFIER_METAS)[:20] or only_doi(self._hrefs),
             titles=titles,
             below=self._title_below(said),
             arxiv=self.site == urls.PREPRINTS,
             aliases=self.aliases,
         )
+
+    @property
+    def _hrefs(self) -> Iterator[str]:
+        return (e.node.get("href", "") for e in self.elements.get("a", ()))
 
     def _title_below(self, said: Sequence[str]) -> list[str]:
         """The one second heading that is a title, where the first ones name a series or a site."""
