@@ -113,6 +113,7 @@ _BY_HEADING = {
         r"|publikationen$|^publica(?:ciones|ções|cions|ties)$|^pubblicazioni$|^публикации$"
         r"|^(?:new|recent|latest) (?:\w+ ){0,3}(?:articles|papers|publications|additions)\b"
         r"|^list of|^all (?:papers|issues|articles|publications)|^archives?$"
+        r"|^(?:\w+ )?(?:talks|presentations)(?: (?:by|of)\b.*)?$"
     ),
     PageKind.DATASET: r"^data ?sets?\b|^replication (?:data|package|files)",
     PageKind.HOME: (
@@ -198,7 +199,7 @@ _BY_ADDRESS = {
     ),
     PageKind.LIST: (
         r"/(?:publications|papers|preprints|working-?papers|publikationen|publika[ct][ej]e?"
-        r"|publicacion?[es]s|pubblicazioni|research|browse)"
+        r"|publicacion?[es]s|pubblicazioni|research|browse|talks|presentations)"
         r"(?:/|\.\w{3,5})?$"
         r"|[-_/](?:schedule|daily-?program(?:me)?)(?:\.\w{3,5})?/?$"
     ),

@@ -72,6 +72,7 @@ TITLE_METAS = (
     "citation_title", "dc.title", "dcterms.title", "bepress_citation_title", "eprints.title",
     "prism.title",
 )  # fmt: skip
+_FILE = re.compile(r"\.pdf$", re.IGNORECASE)
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "th", "legend")
 
 
@@ -224,7 +225,7 @@ class Page:
         ][:2]
         titles = [*self.titles, *self.meta(*TITLE_METAS, "og:title")[:6], without_owner(self.title)]
         headings = self.elements.get("h1", ())[:3] or self.elements.get("h2", ())[:1]
-        said = [text_of(e.node) for e in headings]
+        said = [text for e in headings if not _FILE.search(text := text_of(e.node))]
         one = len(self.elements.get("h1", ())) <= MAX_H1  # else they part a person's whole site
         titles += [t for n, t in enumerate(said) if one or not n or len(t.split()) >= MIN_WORDS]
         address = _LETTERS.sub("", urls.path_and_query(self.url))
