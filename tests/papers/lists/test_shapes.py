@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lafka.papers.lists.listfiles import read
@@ -148,6 +148,9 @@ def test_a_title_with_blanks_parts_no_list_with_tabs(
 def test_no_line_with_blanks_is_read_as_another_paper_or_link(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, int]]
 ) -> None:
+    titles = [title for title, _, _ in rows]
+    for mark in ",;|":  # before each link it parts the columns, and blanks part nothing
+        assume(not all(title.endswith(mark) for title in titles))
     path = tmp_path_factory.mktemp("any") / "l.txt"
     lines = [f"RePEc:a:b:{n}{by}{title}{by}https://a.example/{n}\n" for title, by, n in rows]
     path.write_text("".join(lines))
