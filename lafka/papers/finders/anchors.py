@@ -15,6 +15,7 @@ from lxml import etree
 
 from lafka.papers.candidates import REWRITE, Candidate
 from lafka.papers.finders import platforms, signs, urls, weights, words
+from lafka.papers.finders.forms import sent_to
 from lafka.papers.finders.identity import MIN_WORDS, key
 from lafka.papers.finders.lists import PART, has_metas, signs_of_a_paper, told_apart, withholds
 from lafka.papers.finders.pages import Element, Page, text_of, without_owner
@@ -207,11 +208,11 @@ def _of_form(page: Page, element: Element) -> str | None:
     """The file that a button asks for by a form without fields, as if it were a link."""
     around = islice(element.node.iterancestors(), MAX_FORM)
     form = next((node for node in around if node.tag == "form"), None)
-    action = form.get("action", "") if form is not None else ""
-    if form is None or not action.endswith(".pdf") or form.get("method", "").lower() == "post":
+    if form is None or not form.get("action", "").endswith(".pdf"):
         return None
+    is_posted = form.get("method", "").lower() == "post"
     has_fields = any(True for _ in form.iter("input", "select", "textarea"))
-    return None if has_fields else page.absolute(action)
+    return None if is_posted or has_fields else sent_to(page, form)
 
 
 class Scorer:

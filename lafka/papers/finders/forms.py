@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
+from lxml import etree
 from parsel import Selector
 
 from lafka.papers.candidates import FORM, Candidate
@@ -24,7 +25,7 @@ def forms(page: Page) -> Iterator[Candidate]:
     4.10.21.3); they are added. A form that says POST is asked at its action as it stands.
     """
     for element in page.every("form"):
-        url = _sent_to(page, element)
+        url = sent_to(page, element.node)
         if url is None:
             continue
         text = urls.path_and_query(url)
@@ -41,11 +42,12 @@ def forms(page: Page) -> Iterator[Candidate]:
             )
 
 
-def _sent_to(page: Page, form: Element) -> str | None:
-    action = form.get("action")
-    if form.get("method").lower() == "post" or not action:
+def sent_to(page: Page, form: etree._Element) -> str | None:
+    """Return the address that *form* asks for as :func:`forms` says, None where it is none."""
+    action = form.get("action", "")
+    if form.get("method", "").lower() == "post" or not action:
         return page.absolute(action)
-    hidden = Selector(root=form.node).xpath(".//input[@type='hidden'][@name]")
+    hidden = Selector(root=form).xpath(".//input[@type='hidden'][@name]")
     given = [attributes_of(n.root) for n in hidden[:MAX_FIELDS]]
     fields = [(a["name"], a.get("value", "")) for a in given if "name" in a]
     plain = action.partition("?")[0] if fields else action

@@ -234,19 +234,16 @@ class Page:
             for part in PARTS_OF_TITLE.split(self.title)
             if len(spelled := _LETTERS.sub("", part.lower())) > MIN_SLUG and spelled in address
         ]
+        hrefs = (e.node.get("href", "") for e in self.elements.get("a", ()))
         return identify(
             self.url,
             canonical=canonical,
-            identifiers=self.meta(*_IDENTIFIER_METAS)[:20] or only_doi(self._hrefs),
+            identifiers=self.meta(*_IDENTIFIER_METAS)[:20] or only_doi(hrefs),
             titles=titles,
             below=self._title_below(said),
             arxiv=self.site == urls.PREPRINTS,
             aliases=self.aliases,
         )
-
-    @property
-    def _hrefs(self) -> Iterator[str]:
-        return (e.node.get("href", "") for e in self.elements.get("a", ()))
 
     def _title_below(self, said: Sequence[str]) -> list[str]:
         """The one second heading that is a title, where the first ones name a series or a site."""

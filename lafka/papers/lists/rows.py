@@ -564,6 +564,21 @@ def _pids(lines: Sequence[Sequence[str]], at: int, scheme: Scheme) -> int:
     return count
 
 
+def _handles(lines: Sequence[Sequence[str]], at: int, scheme: Scheme) -> int:
+    """Return how many of *lines* begin their column *at* with a handle of *scheme*.
+
+    It is no such handle where any word would do, and then no sign of where the pids stand.
+    """
+    count = 0
+    for fields in lines:
+        word, *_ = _field(fields, at).split(maxsplit=1) or [""]
+        try:
+            count += not scheme.pid(word).path.startswith("any/")
+        except BadPid:
+            continue
+    return count
+
+
 def _links(lines: Sequence[Sequence[str]], at: int) -> int:
     return _matching(_HTTP, lines, at)
 
@@ -594,10 +609,13 @@ def _by_contents(
     width = max(map(len, lines), default=0)
     of_web = _fitting([_matching(_MEANT, lines, at) for at in range(width)], enough)
     links = of_web or [at for at in range(width) if _matching(_RESOLVED, lines, at) >= enough]
+    fitting = _fitting([_pids(lines, at, scheme) for at in range(width)], enough)
+    own = [at for at in range(width) if _handles(lines, at, scheme) >= enough]
     pids = [
         at
-        for at in named or _fitting([_pids(lines, at, scheme) for at in range(width)], enough)
-        if at not in links[:1] and len({_field(fields, at) for fields in lines}) > len(lines) / 2
+        for at in named or ([at for at in own if at in fitting] if own else fitting)
+        if at not in links[:1]
+        and (at in own or len({_field(fields, at) for fields in lines}) > len(lines) / 2)
     ]
     if width == 1 and links and not of_web and _pids(lines, 0, scheme) >= enough:
         return Columns(0, 0, has_header=has_header, is_guess=True)

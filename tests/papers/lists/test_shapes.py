@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.papers.lists.listfiles import read
@@ -148,9 +148,6 @@ def test_a_title_with_blanks_parts_no_list_with_tabs(
 def test_no_line_with_blanks_is_read_as_another_paper_or_link(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, int]]
 ) -> None:
-    titles = [title for title, _, _ in rows]
-    for mark in ",;|":  # before each link it parts the columns, and blanks part nothing
-        assume(not all(title.endswith(mark) for title in titles))
     path = tmp_path_factory.mktemp("any") / "l.txt"
     lines = [f"RePEc:a:b:{n}{by}{title}{by}https://a.example/{n}\n" for title, by, n in rows]
     path.write_text("".join(lines))
@@ -158,6 +155,26 @@ def test_no_line_with_blanks_is_read_as_another_paper_or_link(
         number = rows[line.number - 1][2]
         pair = f"RePEc:a:b:{number}", f"https://a.example/{number}"
         assert line.futli is None or (str(line.futli.pid), line.futli.url) == pair
+
+
+def test_handles_are_the_pids_also_where_one_paper_has_most_lines(tmp_path: Path) -> None:
+    path = tmp_path / "l.csv"
+    path.write_text(
+        "".join(f"RePEc:a:b:1;part{n};https://a.example/{n}.pdf\n" for n in range(1, 5))
+    )
+    assert lines_of(path) == [
+        ("RePEc:a:b:1", f"https://a.example/{n}.pdf", None) for n in range(1, 5)
+    ]
+
+
+def test_a_word_beside_handles_that_do_not_stand_alone_is_no_pid(tmp_path: Path) -> None:
+    path = tmp_path / "l.txt"
+    path.write_text(
+        "".join(
+            f"RePEc:a:b:{n} {'On ' * n}; money{n}; https://a.example/{n}.pdf\n" for n in range(1, 5)
+        )
+    )
+    assert not any(line.futli for line in read(path, SCHEME))
 
 
 def test_numbers_of_lines_are_no_pids() -> None:
