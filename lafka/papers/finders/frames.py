@@ -15,6 +15,7 @@ _PDF = re.compile(
     r"\.pdf(?:$|[?;])|/pdf(?:$|[/?])|application/pdf|pdfft|/bitstreams?/|viewcontent\.cgi|/pdfdirect"
     r"|[?&]type=pdf|/article/(?:download|viewfile)/"
 )
+_TYPE = "application/pdf"  # also where an address should stand, beside the one in "data"
 _PREVIEW = re.compile(r"/preview|thumbnail")
 
 
@@ -24,7 +25,7 @@ def frames(page: Page) -> Iterator[Candidate]:
         mime = element.get("type").lower()
         for name in ("src", "data", "data-src", "href"):
             href = element.get(name)
-            url = page.absolute(href) if href else None
+            url = page.absolute(href) if href and href.lower() != _TYPE else None
             if url:
                 yield from _shown(page, url, mime, element.place)
     for place, name, content in page.metas:

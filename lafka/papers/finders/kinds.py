@@ -431,11 +431,13 @@ def _has_one_paper(page: Page, named: re.Pattern[str]) -> bool:
 
 
 def _has_abstract(page: Page) -> bool:
-    """Return whether one heading of *page*, of any rank, is for an abstract, or one text begins as
-    one: ``Abstract.``
+    """Return whether one heading of *page*, of any rank, is for an abstract, or one button that
+    opens it, or one text begins as one: ``Abstract.``
     """
     headings = [text for said in page.headings.values() for _, text in said]
-    return _abstracts(headings) == 1 or len(_BEFORE_ABSTRACT.findall(page.lowered)) == 1
+    buttons = [text_of(e.node) for e in page.every("a", "button", "summary")]
+    begun = len(_BEFORE_ABSTRACT.findall(page.lowered))
+    return 1 in (_abstracts(headings), _abstracts(buttons), begun)
 
 
 def _abstracts(headings: Sequence[str]) -> int:
