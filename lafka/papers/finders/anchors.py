@@ -73,6 +73,8 @@ _PAPERS = _OF_PAPER | {"says-pdf"}
 _RUNNING = (("running-text", weights.RUNNING_TEXT),)
 _SECTION_TAGS = frozenset({"nav", "footer", "figure", "menu"})
 _UNSCORED = ("unscored",)
+_OPENS = ["says-open-file"]
+MAX_SAME = 3  # addresses behind one *here*: the paper's, and two beside it
 _HOMES = frozenset({"/", "/index.html", "/index.php"})
 _NEVER = frozenset(weights.NEVER_HOSTS)
 
@@ -338,6 +340,8 @@ class Scorer:
             found = words.of_text(beside) if beside else {}
         else:
             found = words.of_text(text) if text and not _URL_TEXT.match(text) else {}
+            if [*found] == _OPENS and self._labels[text] > MAX_SAME:
+                found = {}  # of whatever the page speaks of, it says *here*
             if _DIGITS.search(text) and _NUMBERED.search(text) and not _OF_ISSUE.search(text):
                 score.add("says-number", weights.SAYS_NUMBER)
             elif self._names_another(text, found, score):

@@ -218,7 +218,7 @@ def _with_only_file(found: Sequence[Candidate], kind: PageKind) -> list[Candidat
     """
     given, files = found, [c for c in found if _is_file(c)]
     if kind is PageKind.PAPER and not files:
-        files = [c for c in found if _is_button(c)]
+        files = [c for c in found if _is_button(c)] or [c for c in found if _is_shared(c)]
     if kind is PageKind.PAPER and not files:
         unnamed = [_unnamed(c) for c in found]
         files = [c for c in unnamed if _is_file(c)]
@@ -286,12 +286,18 @@ def _lost(candidate: Candidate) -> float:
     )
 
 
-def _is_file(candidate: Candidate) -> bool:
+def _is_file(candidate: Candidate, against: frozenset[str] = signs.NO_FILE) -> bool:
     """Return whether a link leads to a file, and no more than its place speaks against it."""
     reasons = candidate.reasons
-    if not signs.NO_FILE.isdisjoint(reasons) or signs.says_against(reasons):
+    if not against.isdisjoint(reasons) or signs.says_against(reasons):
         return False
     return candidate.score - _lost(candidate) >= weights.LONE
+
+
+def _is_shared(candidate: Candidate) -> bool:
+    """Return whether a link leads to one file of a drive, where authors keep what is theirs."""
+    is_shared = "shared-file" in candidate.reasons
+    return is_shared and _is_file(candidate, signs.NO_FILE - {"other-site"})
 
 
 def _is_button(candidate: Candidate) -> bool:

@@ -169,6 +169,8 @@ _PARTS_OF_POST = re.compile(
     r"|deja (?:un comentario|una respuesta)|deixe um comentário|lascia un commento)\b",
     re.IGNORECASE,
 )
+# Before a title: "PB No. 3 Grain in the valleys".
+_IN_SERIES = re.compile(r"^(?:[\w&/-]+ ){1,3}n(?:o|r|°|º)\.? ?\d+\W+\w+ \w+ \w+", re.IGNORECASE)
 _HEADINGS = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_HEADING.items())
 _BY_ADDRESS = {
     PageKind.SEARCH: (
@@ -465,7 +467,9 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
     parts = {text_of(e.node) for e in page.every(*_PARTS)}
     if sum(_PARTS_OF_LIST.search(text) is not None for text in parts) > 1:
         return PageKind.LIST
-    if any(map(_PARTS_OF_POST.search, parts)) and not _has_one_paper(page, _PARTS_OF_POST):
+    if any(map(_PARTS_OF_POST.search, parts)) and not (
+        _IN_SERIES.search(heading) or _has_one_paper(page, _PARTS_OF_POST)
+    ):
         return PageKind.POST
     if _WORD_LIMIT.search(page.lowered):
         return PageKind.SUBMISSION

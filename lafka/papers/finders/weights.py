@@ -145,7 +145,7 @@ TEXT: tuple[Words, ...] = (
             "статья", "статті", "makale", "artikel", "tese", "tesis", "thèse",
             "working papers", "discussion papers", "staff report", "staff reports",
             "staff working paper", "staff paper", "technical report", "technical paper",
-            "research paper", "research report", "research reports", "research note",
+            "research paper", "research report", "research reports", "research note", "case study",
             "research notes", "policy research working paper", "policy paper", "policy brief",
             "policy note", "issue brief", "issue briefs", "occasional paper", "occasional papers",
             "background paper", "conference paper", "draft", "latest draft", "current draft",
@@ -615,7 +615,7 @@ HREF = Patterns(
         why="the curriculum vitae of who wrote it",
         stems=("cv", "vita", "lebenslauf", "resume", "zivotopis"),
         pattern=re.compile(
-            r"(?:(?:^|[^a-z])(?:cv(?:eng?|fr|de|es|it|pt)?|vitae?|lebenslauf|zivotopis|resume|curriculum-?vitae)"
+            r"(?:(?:^|[^a-z])(?:cv(?:eng?|fr|de|es|it(?!-)|pt)?|vitae?|lebenslauf|zivotopis|resume|curriculum-?vitae)"
             r"|[a-z]{4}(?:cv|resume))"
             r"(?=[^a-z]|$)[^/]{0,40}$"
         ),

@@ -60,6 +60,7 @@ _SECTION_OF = {word: words for words in weights.SECTIONS for word in words.words
 _OF_PAPER = frozenset({"article", "abstract", "paper", "publication", "header", "content", "main"})
 _OF_SITE = frozenset({"nav", "navigation", "menu", "footer", "foot", "banner", "masthead", "news"})
 _OF_DOCUTILS = "reference external"  # its class of each link to another site: no references
+_OF_DRUPAL = "entity-reference"  # its class of whatever is shown in a page
 _OF_BOX = frozenset({"card", "modal", "panel", "entry", "box", "tile"})  # its foot has its buttons
 _FILES = next(w for w in weights.HEADINGS if w.name == "under-files")
 _PART = next(w for w in weights.TEXT if w.name == "says-part")
@@ -153,7 +154,7 @@ def of_section(tag: str, role: str, names: str) -> tuple[tuple[Words, ...], bool
     found, tools = _opened((tag, role.lower())), False
     if tag == "a":
         names = names.replace(_OF_DOCUTILS, "")
-    for name in names.split()[:24]:
+    for name in names.replace(_OF_DRUPAL, "").split()[:24]:
         hits, of_tools = _of_name(name)
         found.update(hits)
         tools = tools or of_tools
