@@ -200,9 +200,9 @@ _BY_ADDRESS = {
         r"/(?:cv|vitae?|lebenslauf|zivotopis|curriculum(?:-?vitae)?)(?:\.\w{3,5}|/[^/]+\.\w{3,5})?/?$"
     ),
     PageKind.LIST: (
-        r"/(?:publications|papers|preprints|working-?papers|publikationen|publika[ct][ej]e?"
-        r"|publicacion?[es]s|pubblicazioni|research|browse|talks|presentations)"
-        r"(?:/|\.\w{3,5})?$"
+        r"/(?:publications|papers|articles|preprints|working-?papers|publikationen"
+        r"|publika[ct][ej]e?|publicacion?[es]s|pubblicazioni|research|browse|talks|presentations)"
+        r"(?:/(?:index\.\w{3,5})?|\.\w{3,5})?$"
         r"|[-_/](?:schedule|daily-?program(?:me)?)(?:\.\w{3,5})?/?$"
     ),
 }
@@ -375,9 +375,10 @@ def _gives_a_file(page: Page, candidates: Sequence[Candidate]) -> bool:
     """Return whether a page under a title gives a file by a button without a name of its own, and
     no more files but the versions of it.
     """
-    heading = _heading(page)
     title = without_owner(page.title)
-    if len(title.split()) < MIN_TITLE_WORDS or key(title) not in key(heading):
+    # Where no heading says what the page is called, its text does.
+    said = _heading(page) if page.elements.get("h1") or page.elements.get("h2") else page.visible
+    if len(title.split()) < MIN_TITLE_WORDS or key(title) not in key(said):
         return False
     files = [
         c
