@@ -276,6 +276,7 @@ MIN_TITLE_WORDS = 4  # of a title that no meta gives: a site's name has fewer
 MAX_VERSIONS = 3
 MAX_ALIKE = 4  # files of a page that are its paper's in versions or parts
 MAX_BUTTON = 30  # characters
+MAX_LEADING = 3  # headings of a paper's page that are links
 MAX_SAID = 2  # times that a button stands on a page: over the text, and at its end
 MIN_ABSTRACTS = 2  # under one word: a list of papers
 WORDS_OF_COURSE = 1000  # of a page, for each word of a course beyond the first
@@ -506,6 +507,8 @@ def _is_of_project(page: Page) -> bool:
     for an abstract, or the buttons of a paper, which may be headings themselves; under a name,
     both. The first two headings may make its title, and one may be for how to cite it.
     """
+    if _has_posts(page):
+        return False
     said = [text_of(e.node) for e in page.every(*_PARTS)]
     title = key(page.title)
     is_in_two = key("".join(said[:1])) != title == key("".join(said[:2]))
@@ -523,6 +526,13 @@ def _is_of_project(page: Page) -> bool:
     if len(heading.split()) >= MIN_TITLE_WORDS:
         return _has_buttons(page, "a")
     return has_title and not words.untold(heading) and _has_buttons(page, *_PARTS)
+
+
+def _has_posts(page: Page) -> bool:
+    """Return whether the headings of *page* lead on, as those of a blog's first page do."""
+    links = (e.node.find(".//a") for e in page.every("h1", "h2"))
+    led = (a.get("href", "#") for a in links if a is not None)
+    return sum(not href.startswith("#") for href in led) > MAX_LEADING
 
 
 def _has_buttons(page: Page, *tags: str, alone: bool = False) -> bool:
