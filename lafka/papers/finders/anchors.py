@@ -274,6 +274,8 @@ class Scorer:
             score.add(reason, _IDENTITY[reason])
         if score.value > 0 and self._page.identity.in_title(text) >= weights.OWN_TITLE_WORDS:
             score.add("own-title", weights.OWN_TITLE)
+        if is_file and self._page.identity.is_namesake(text):
+            score.add("own-name", 0.0)
         for found in self._named(text) if is_file else ():
             score.add(found.name, found.weight)
         if host != self._page.host and urls.site(host) != self._page.site:
@@ -361,6 +363,9 @@ class Scorer:
         if "says-pdf" not in found and signs.FILE.isdisjoint(score.reasons):
             return False
         if "own-title" in score.reasons or self._may_be_title(text):
+            return False
+        is_text = not found and len(text.split()) >= MIN_WORDS  # no button: it may be a title
+        if "own-name" in score.reasons and is_text:
             return False
         if PART.match(text):
             score.add("says-chapter", 0.0)

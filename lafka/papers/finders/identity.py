@@ -70,6 +70,7 @@ class Identity:
     numbers: re.Pattern[str] | None
     handles: re.Pattern[str] | None
     stem: str
+    name: str
     slots: tuple[tuple[str, str], ...]
     queries: tuple[tuple[str, str], ...]
     titles: tuple[str, ...]
@@ -175,6 +176,11 @@ class Identity:
         after = text[len(self.stem) :][:1]
         return bool(self.stem) and text.startswith(self.stem) and after in ("_", "-", ".")
 
+    def is_namesake(self, text: str) -> bool:
+        """Return whether a file has the page's own name: ``jmp/rivers.html`` and ``Rivers.pdf``."""
+        name = text.partition("?")[0].rpartition("/")[2].removesuffix(".pdf")
+        return bool(self.name) and key(name) == self.name
+
     def in_title(self, text: str) -> int:
         """Return how many words of the paper's title make the name of the file in an address."""
         name = text.partition("?")[0].partition(".pdf/")[0].rpartition("/")[2]
@@ -243,6 +249,7 @@ def identify(
         numbers=_any(numbers | handles, r"(?!\d)", r"(?<!\d)"),
         handles=_any(handles, r"(?!\d)", r"(?<!\d)"),
         stem=_stem(path),
+        name=key(_slug(path) or _slug(path.rstrip("/"))),
         slots=_path_slots(path),
         queries=tuple((n, v) for n, v in parse_qsl(query[:2048]) if _is_id(n, v)),
         titles=tuple(t for t in keys if len(t) >= 12),
