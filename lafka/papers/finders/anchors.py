@@ -487,7 +487,12 @@ class Scorer:
         known = self._near.get(block)
         if known is None:
             known = self._near[block] = _beside(text_of(block))
-        if known[:1] == _RUNNING and self._may_be_title(said := text_of(node)):
+        if known[:1] != _RUNNING:
+            return known
+        row = node.getparent()
+        if row is not None and row.tag == "div" and len(text_of(row)) <= MAX_DESCRIPTION:
+            return ()  # of buttons beside the text
+        if self._may_be_title(said := text_of(node)):
             return () if text_of(block).startswith(said) else known  # it stands over the text
         return known
 

@@ -44,6 +44,7 @@ _GENERIC = frozenset({
     "page", "pages", "publication", "publications", "handle", "journal", "journals", "display",
     "details", "detail", "show", "titleinfo", "frontdoor", "teaching", "research", "courses",
     "media", "talks", "activities", "seminars", "events", "program", "programme", "schedule",
+    "conference", "conferences", "workshop", "workshops", "registration", "venue",
 })  # fmt: skip
 
 
@@ -197,6 +198,12 @@ def _title_words(titles: Iterable[str], host: str) -> Iterator[str]:
         yield from (w for w in words if w not in _GENERIC_WORDS and w not in host)
 
 
+def named_in(path: str) -> list[str]:
+    """The segments of a path that are titles: of the page, or of the series that it belongs to."""
+    said = (" ".join(_WORDS.findall(segment)) for segment in path.split("/"))
+    return [text for text in said if text.count(" ") >= MIN_WORDS - 1]
+
+
 def _spelled(title: str) -> str:
     return " ".join(_WORDS.findall(title.lower()))
 
@@ -241,6 +248,7 @@ def identify(
     strong, numbers = _signs_of(addresses, dois)
     path, _, query = urls.path_and_query(url).partition("?")
     keys = {key(t): None for t in said}
+    named = named_in(path)
     return Identity(
         dois=dois,
         piis=tuple({key(p): None for a in addresses for p in _PII.findall(a)}),
@@ -253,10 +261,10 @@ def identify(
         slots=_path_slots(path),
         queries=tuple((n, v) for n, v in parse_qsl(query[:2048]) if _is_id(n, v)),
         titles=tuple(t for t in keys if len(t) >= 12),
-        spelled=tuple({t: None for title in said if _is_spelled(t := _spelled(title))}),
+        spelled=tuple({t: None for t in map(_spelled, (*said, *named)) if _is_spelled(t)}),
         initials=frozenset(c for t in keys for c in (t[:1], "\u201c", '"', "\u00ab")),
         title_words=frozenset(_title_words(titles, urls.host(url))),
-        words=frozenset(word for title in titles for word in _WORDS.findall(title.lower())),
+        words=frozenset(w for text in (*titles, *named) for w in _WORDS.findall(text.lower())),
     )
 
 

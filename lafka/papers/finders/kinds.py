@@ -10,7 +10,7 @@ from enum import StrEnum
 from lafka.papers.candidates import REWRITE, Candidate
 from lafka.papers.finders import signs, urls, words
 from lafka.papers.finders.ends import PageVerdict
-from lafka.papers.finders.identity import key
+from lafka.papers.finders.identity import key, named_in
 from lafka.papers.finders.lists import ONE_OF_MANY, describes_a_paper, signs_of_a_paper
 from lafka.papers.finders.pages import (
     MAX_TEXT,
@@ -392,7 +392,7 @@ def _gives_a_file(page: Page, candidates: Sequence[Candidate]) -> bool:
 
 def titles_of(page: Page, kind: PageKind) -> tuple[str, ...]:
     """Return what the paper of *page* is called: by the list and the page's metas, else, on a page
-    of one paper, by what two of its title, first heading and ``og:title`` say.
+    of one paper, by what two of its title, first heading and ``og:title`` say, and its address.
     """
     if sure := [*page.titles, *page.meta(*TITLE_METAS)]:
         return tuple(dict.fromkeys(title[:MAX_TEXT] for title in sure))[:MAX_TITLES]
@@ -402,14 +402,16 @@ def titles_of(page: Page, kind: PageKind) -> tuple[str, ...]:
     said += [without_owner(page.title), *page.meta("og:title")[:1]]
     keys = [key(text) for text in said]
     site = key("".join(PARTS_OF_TITLE.split(page.title)[1:][-1:]))  # behind the title of a page
-    return tuple(
+    found = [
         text[:MAX_TEXT]
         for n, text in enumerate(said)
         if len(text.split()) >= MIN_TITLE_WORDS
         and not _NO_TITLE.search(text)
         and keys[n] != site
         and any(keys[n] in other for m, other in enumerate(keys) if m != n)
-    )[:1]
+    ][:1]
+    named = named_in(urls.path_and_query(page.url).partition("?")[0]) if found else []
+    return (*found, *named[:MAX_TITLES])
 
 
 def headings_of(page: Page, kind: PageKind) -> tuple[str, ...]:
@@ -479,7 +481,7 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
         return PageKind.POST
     if _has_many_abstracts(page):
         return PageKind.LIST
-    is_named = len(heading.split()) < MIN_TITLE_WORDS  # for a person
+    is_named = len(heading.split()) < MIN_TITLE_WORDS and not series  # for a person
     is_home = _HOME.fullmatch(address) or (is_named and _ABOUT_ME.search(page.lowered))
     if is_home and not _is_of_project(page):
         return PageKind.HOME
