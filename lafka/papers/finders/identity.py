@@ -21,6 +21,7 @@ MAX_VIEW = 3  # segments behind an identifier: /_article/-char/en, /titles-of-pa
 MIN_LETTERS = 8  # of a title in writing without blanks
 MIN_WORDS = 4  # of a title that files are named for: fewer are a person's name, or a site's
 MIN_TITLE = 6  # characters of a title that is looked for inside a text
+_LABEL = re.compile(r"^(?:[\w-]+ ){0,2}[\w-]+: (?=\S+ \S+ \S)")  # "Senior Thesis: " over a title
 _YEAR = re.compile(r"(?:19|20)\d\d")
 # A folder: a conference, an issue.
 _OF_YEAR = re.compile(r"[^\W\d]+[-_]?(?:19|20)\d\d|(?:19|20)\d\d[-_]?[^\W\d]+")
@@ -247,7 +248,7 @@ def identify(
     handles = {h: None for a in aliases if a not in led_by and (h := _handle(a))}
     strong, numbers = _signs_of(addresses, dois)
     path, _, query = urls.path_and_query(url).partition("?")
-    keys = {key(t): None for t in said}
+    keys = {key(t): None for text in said for t in (text, _LABEL.sub("", text))}
     named = named_in(path)
     return Identity(
         dois=dois,

@@ -200,7 +200,7 @@ TEXT: tuple[Words, ...] = (
         name="says-cjk-full-text",
         weight=2.0,
         why="no blanks between words: looked for inside the text",
-        words=("全文", "本文", "원문", "전문", "原文"),
+        words=("全文", "本文", "원문", "전문", "原文", "完整版", "完全版"),
     ),
     Words(
         name="says-cjk-download",
