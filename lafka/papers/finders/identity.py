@@ -201,8 +201,8 @@ def _title_words(titles: Iterable[str], host: str) -> Iterator[str]:
 
 def named_in(path: str) -> list[str]:
     """The segments of a path that are titles: of the page, or of the series that it belongs to."""
-    said = (" ".join(_WORDS.findall(segment)) for segment in path.split("/"))
-    return [text for text in said if text.count(" ") >= MIN_WORDS - 1]
+    said = (_WORDS.findall(segment) for segment in _bare(path).split("/"))
+    return [" ".join(words) for words in said if sum(map(str.isalpha, words)) >= MIN_WORDS]
 
 
 def _spelled(title: str) -> str:

@@ -232,6 +232,20 @@ def test_what_a_page_calls_its_paper_surely_and_perhaps(title, headings, titles,
     assert headings_of(page, PageKind.LIST) == titles_of(page, PageKind.LIST) == ()
 
 
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        ("summary-and-minutes-of-ice/2024/may", ("summary and minutes of ice",)),
+        ("news/2024/may", ()),
+        ("article/s13415-013-0181-7", ()),
+        ("papers/on-the-slow-ice.html", ("on the slow ice",)),
+    ],
+)
+def test_an_address_of_four_words_is_a_title_too(path, named):
+    page = Page(f"https://x.example/{path}", f"<title>{TITLE}</title><h1>{TITLE}</h1>".encode())
+    assert titles_of(page, PageKind.PAPER) == (TITLE, *named)
+
+
 def test_a_title_is_cleaned():
     assert cleaned("The ice of 1850 (2026)") == "The ice of 1850"
     assert cleaned(" A &amp;amp; <sub>B</sub>  of  x\u2026 ") == "A & B of x"
