@@ -149,8 +149,8 @@ def test_with_a_higher_level_the_terminal_still_has_the_end(list_, tmp_path) -> 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("https://x.example/\tRePEc:abc:wpaper:1\n" * 3,
-         "standard input: none of its 3 lines can be asked for: line 1 and 2 more: "),
+        ("pid\turl\n" + "https://x.example/\tRePEc:abc:wpaper:1\n" * 3,
+         "standard input: none of its 3 lines can be asked for: line 2 and 2 more: "),
         ("", "standard input: an empty list, no line of it is a pid and a URL"),
     ],
 )  # fmt: skip
