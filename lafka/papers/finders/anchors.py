@@ -49,6 +49,7 @@ MAX_DESCRIPTION = 60  # characters of a cell that says what a file is
 MAX_BESIDE = 20  # links of a row or paragraph that are looked through
 MAX_BUTTONS = 10  # links of a menu that is a paper's
 MAX_INSIDE = 10  # pictures looked at in one link
+MAX_SAME = 3  # addresses behind one *here*: the paper's, and two beside it
 MAX_FORM = 5  # elements around a button that are looked through for its form
 _SPOKEN = ("title", "aria-label", "download")
 _HINTS = frozenset({"class", "id", "rel", "name"})
@@ -74,7 +75,6 @@ _RUNNING = (("running-text", weights.RUNNING_TEXT),)
 _SECTION_TAGS = frozenset({"nav", "footer", "figure", "menu"})
 _UNSCORED = ("unscored",)
 _OPENS = ["says-open-file"]
-MAX_SAME = 3  # addresses behind one *here*: the paper's, and two beside it
 _HOMES = frozenset({"/", "/index.html", "/index.php"})
 _NEVER = frozenset(weights.NEVER_HOSTS)
 
@@ -318,7 +318,7 @@ class Scorer:
         node, given = element.node, element.attributes
         text = _said(node)
         found = self._words_of(text, score)
-        if score.value > 0 and [*found] == ["says-open-file"] and not words.untold(text):
+        if score.value > 0 and [*found] == _OPENS and not words.untold(text):
             for name, rule in words.of_text(_sentence(node)).items():
                 if name not in found:
                     score.add(name, rule.weight)

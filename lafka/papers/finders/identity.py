@@ -76,6 +76,7 @@ class Identity:
     slots: tuple[tuple[str, str], ...]
     queries: tuple[tuple[str, str], ...]
     titles: tuple[str, ...]
+    named: tuple[str, ...]
     spelled: tuple[str, ...]
     initials: frozenset[str]
     title_words: frozenset[str]
@@ -199,10 +200,10 @@ def _title_words(titles: Iterable[str], host: str) -> Iterator[str]:
         yield from (w for w in words if w not in _GENERIC_WORDS and w not in host)
 
 
-def named_in(path: str) -> list[str]:
+def _named_in(path: str) -> tuple[str, ...]:
     """The segments of a path that are titles: of the page, or of the series that it belongs to."""
     said = (_WORDS.findall(segment) for segment in _bare(path).split("/"))
-    return [" ".join(words) for words in said if sum(map(str.isalpha, words)) >= MIN_WORDS]
+    return tuple(" ".join(words) for words in said if sum(map(str.isalpha, words)) >= MIN_WORDS)
 
 
 def _spelled(title: str) -> str:
@@ -249,7 +250,7 @@ def identify(
     strong, numbers = _signs_of(addresses, dois)
     path, _, query = urls.path_and_query(url).partition("?")
     keys = {key(t): None for text in said for t in (text, _LABEL.sub("", text))}
-    named = named_in(path)
+    named = _named_in(path)
     return Identity(
         dois=dois,
         piis=tuple({key(p): None for a in addresses for p in _PII.findall(a)}),
@@ -262,6 +263,7 @@ def identify(
         slots=_path_slots(path),
         queries=tuple((n, v) for n, v in parse_qsl(query[:2048]) if _is_id(n, v)),
         titles=tuple(t for t in keys if len(t) >= 12),
+        named=named,
         spelled=tuple({t: None for t in map(_spelled, (*said, *named)) if _is_spelled(t)}),
         initials=frozenset(c for t in keys for c in (t[:1], "\u201c", '"', "\u00ab")),
         title_words=frozenset(_title_words(titles, urls.host(url))),

@@ -10,7 +10,7 @@ from enum import StrEnum
 from lafka.papers.candidates import REWRITE, Candidate
 from lafka.papers.finders import signs, urls, words
 from lafka.papers.finders.ends import PageVerdict
-from lafka.papers.finders.identity import key, named_in
+from lafka.papers.finders.identity import key
 from lafka.papers.finders.lists import ONE_OF_MANY, describes_a_paper, signs_of_a_paper
 from lafka.papers.finders.pages import (
     MAX_TEXT,
@@ -170,7 +170,9 @@ _PARTS_OF_POST = re.compile(
     re.IGNORECASE,
 )
 # Before a title: "PB No. 3 Grain in the valleys".
-_IN_SERIES = re.compile(r"^(?:[\w&/-]+ ){1,3}n(?:o|r|°|º)\.? ?\d+\W+\w+ \w+ \w+", re.IGNORECASE)
+_NUMBERED_TITLE = re.compile(
+    r"^(?:[\w&/-]+ ){1,3}n(?:o|r|°|º)\.? ?\d+\W+\w+ \w+ \w+", re.IGNORECASE
+)
 _HEADINGS = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_HEADING.items())
 _BY_ADDRESS = {
     PageKind.SEARCH: (
@@ -410,8 +412,7 @@ def titles_of(page: Page, kind: PageKind) -> tuple[str, ...]:
         and keys[n] != site
         and any(keys[n] in other for m, other in enumerate(keys) if m != n)
     ][:1]
-    named = named_in(urls.path_and_query(page.url).partition("?")[0]) if found else []
-    return (*found, *named[:MAX_TITLES])
+    return (*found, *page.identity.named[:MAX_TITLES]) if found else ()
 
 
 def headings_of(page: Page, kind: PageKind) -> tuple[str, ...]:
@@ -441,9 +442,9 @@ def _has_abstract(page: Page) -> bool:
     opens it, or one text begins as one: ``Abstract.``
     """
     headings = [text for said in page.headings.values() for _, text in said]
-    buttons = [text_of(e.node) for e in page.every("a", "button", "summary")]
-    begun = len(_BEFORE_ABSTRACT.findall(page.lowered))
-    return 1 in (_abstracts(headings), _abstracts(buttons), begun)
+    if _abstracts(headings) == 1 or len(_BEFORE_ABSTRACT.findall(page.lowered)) == 1:
+        return True
+    return _abstracts([text_of(e.node) for e in page.every("a", "button")]) == 1
 
 
 def _abstracts(headings: Sequence[str]) -> int:
@@ -472,7 +473,7 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
     if sum(_PARTS_OF_LIST.search(text) is not None for text in parts) > 1:
         return PageKind.LIST
     if any(map(_PARTS_OF_POST.search, parts)) and not (
-        _IN_SERIES.search(heading) or _has_one_paper(page, _PARTS_OF_POST)
+        _NUMBERED_TITLE.search(heading) or _has_one_paper(page, _PARTS_OF_POST)
     ):
         return PageKind.POST
     if _WORD_LIMIT.search(page.lowered):

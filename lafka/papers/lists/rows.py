@@ -554,14 +554,7 @@ def _field(fields: Sequence[str], at: int) -> str:
 
 def _pids(lines: Sequence[Sequence[str]], at: int, scheme: Scheme) -> int:
     """Return how many of *lines* have a pid in the column *at*."""
-    count = 0
-    for fields in lines:
-        try:
-            scheme.pid(_field(fields, at).strip())
-        except BadPid:
-            continue
-        count += 1
-    return count
+    return sum(_pid_in(_field(fields, at).strip(), scheme) is not None for fields in lines)
 
 
 def _handles(lines: Sequence[Sequence[str]], at: int, scheme: Scheme) -> int:
@@ -569,14 +562,16 @@ def _handles(lines: Sequence[Sequence[str]], at: int, scheme: Scheme) -> int:
 
     It is no such handle where any word would do, and then no sign of where the pids stand.
     """
-    count = 0
-    for fields in lines:
-        word, *_ = _field(fields, at).split(maxsplit=1) or [""]
-        try:
-            count += not scheme.pid(word).path.startswith("any/")
-        except BadPid:
-            continue
-    return count
+    words = ((_field(fields, at).split(maxsplit=1) or [""])[0] for fields in lines)
+    pids = (_pid_in(word, scheme) for word in words)
+    return sum(pid is not None and not pid.path.startswith("any/") for pid in pids)
+
+
+def _pid_in(text: str, scheme: Scheme) -> Pid | None:
+    try:
+        return scheme.pid(text)
+    except BadPid:
+        return None
 
 
 def _links(lines: Sequence[Sequence[str]], at: int) -> int:
@@ -609,11 +604,15 @@ def _by_contents(
     width = max(map(len, lines), default=0)
     of_web = _fitting([_matching(_MEANT, lines, at) for at in range(width)], enough)
     links = of_web or [at for at in range(width) if _matching(_RESOLVED, lines, at) >= enough]
-    fitting = _fitting([_pids(lines, at, scheme) for at in range(width)], enough)
     own = [at for at in range(width) if _handles(lines, at, scheme) >= enough]
+    fitting = named or [
+        at
+        for at in _fitting([_pids(lines, at, scheme) for at in range(width)], enough)
+        if not own or at in own
+    ]
     pids = [
         at
-        for at in named or ([at for at in own if at in fitting] if own else fitting)
+        for at in fitting
         if at not in links[:1]
         and (at in own or len({_field(fields, at) for fields in lines}) > len(lines) / 2)
     ]
